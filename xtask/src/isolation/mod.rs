@@ -6,10 +6,11 @@
 //! Differences with a reason are in `explained`.
 
 mod play;
+mod random;
 mod scenarios;
 
 use gannet_wire::client::Address;
-use play::{Played, Stage};
+use play::{Play, Played, Stage};
 use scenarios::{LEVELS, Read, SCENARIOS, Scenario};
 use std::{
     collections::BTreeMap,
@@ -21,6 +22,8 @@ const USAGE: &str = "\
 cargo xtask isolation --port-a A [--port-b B] [--only TEXT] [--record]     (or --socket-a, --socket-b)
   compares server A with server B, without B with the lines of InnoDB in tests/isolation/innodb.txt;
   --record writes these lines from server A; --only: cases whose name contains TEXT
+cargo xtask isolation --port-a A --port-b B --random N [--seed S]
+  N plays of random steps, levels, savepoints and locks in a random order; a difference is made small
 ";
 
 /// Everybody has to stand still for so long to be taken for waiting: at first, and for those that differ.
@@ -87,7 +90,8 @@ fn perform(
         if stuck.as_ref().is_some_and(|s| order.starts_with(s)) || only.is_some_and(|only| !only(&name)) {
             continue;
         }
-        let played = stage.play(case.scenario, case.read.1, &order, patience);
+        let played =
+            stage.play(&Play { sessions: case.scenario.sessions, read: case.read.1, later: false }, &order, patience);
         match played.map_err(|e| format!("{}, {name}: {e}", case.name()))? {
             Played::Whole(line) => _ = lines.insert(name, line),
             Played::Stuck(at) => stuck = Some(order[..=at].to_vec()),
@@ -226,7 +230,7 @@ pub fn check(address: &Address, path: &Path, part: usize) -> Result<Comparison, 
 
 /// Runs `cargo xtask isolation`. Server A is the one at `GANNET_SOCKET` where none is named.
 pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
-    let (mut a, mut b, mut only, mut record) = (None, None, None, false);
+    let (mut a, mut b, mut only, mut record, mut plays, mut seed) = (None, None, None, false, None, 1);
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         if arg == "--record" {
@@ -241,6 +245,8 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
             "--socket-a" => a = Some(Address::Unix(value.into())),
             "--socket-b" => b = Some(Address::Unix(value.into())),
             "--only" => only = Some(value.as_str()),
+            "--random" => plays = Some(value.parse::<u64>().map_err(|e| format!("{arg}: {e}"))?),
+            "--seed" => seed = value.parse::<u64>().map_err(|e| format!("{arg}: {e}"))?,
             _ => return Err(USAGE.to_owned()),
         }
     }
@@ -249,6 +255,10 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
     let mut stage = Stage::open(&a.ok_or(USAGE)?, "gannet_isolation")?;
     if record {
         return write(&recorded(root), &mut stage);
+    }
+    if let Some(plays) = plays {
+        let mut other = Stage::open(&b.ok_or(USAGE)?, "gannet_isolation")?;
+        return random::compare(&mut stage, &mut other, seed, plays);
     }
     let mut reference = match b {
         Some(b) => Reference::Server(Box::new(Stage::open(&b, "gannet_isolation")?)),

@@ -1,6 +1,6 @@
 //! Takes steps in a given order, and tells when everybody has done his step or waits for a lock.
 
-use super::scenarios::{LEFT, ROWS, Scenario, TABLE};
+use super::scenarios::{LEFT, ROWS, TABLE};
 use gannet_wire::client::{Address, Connection, Error, Options, ResultSet};
 use std::{
     fmt::Write,
@@ -15,6 +15,20 @@ const HANG: Duration = Duration::from_secs(40);
 pub(super) struct Stage {
     control: Connection,
     sessions: Vec<Session>,
+}
+
+/// Sessions of a stage.
+pub(super) const SESSIONS: usize = 4;
+
+/// What is played.
+pub(super) struct Play<'p> {
+    /// The steps of A, B, C, D.
+    pub(super) sessions: &'p [&'p [&'p str]],
+    /// Words behind each SELECT.
+    pub(super) read: &'p str,
+    /// What a session whose turn it is while it waits does: it takes its step in a later turn, or the order cannot be
+    /// taken.
+    pub(super) later: bool,
 }
 
 struct Session {
@@ -88,7 +102,7 @@ pub(super) enum Played {
 }
 
 impl Stage {
-    /// Three sessions on a database of their own, made anew.
+    /// Sessions on a database of their own, made anew.
     pub(super) fn open(address: &Address, database: &str) -> Result<Stage, String> {
         let mut control = connect(address)?;
         for sql in [
@@ -99,7 +113,7 @@ impl Stage {
         ] {
             control.query(sql).map_err(|e| format!("{sql}: {e}"))?;
         }
-        let sessions = (0..3).map(|_| Session::open(address, database)).collect::<Result<_, _>>()?;
+        let sessions = (0..SESSIONS).map(|_| Session::open(address, database)).collect::<Result<_, _>>()?;
         Ok(Stage { control, sessions })
     }
 
@@ -119,26 +133,20 @@ impl Stage {
     }
 
     /// Takes the steps in one order. `patience`: for how long everybody has to stand still to be taken for waiting.
-    pub(super) fn play(
-        &mut self,
-        scenario: &Scenario,
-        read: &str,
-        order: &[u8],
-        patience: Duration,
-    ) -> Result<Played, String> {
+    pub(super) fn play(&mut self, play: &Play<'_>, order: &[u8], patience: Duration) -> Result<Played, String> {
         // Truncated, not deleted: what purge has not removed yet would take part in locking.
         self.run("TRUNCATE TABLE t")?;
         self.run(ROWS)?;
-        for session in &self.sessions[..scenario.sessions.len()] {
+        for session in &self.sessions[..play.sessions.len()] {
             session.must("START TRANSACTION")?;
         }
-        let played = self.steps(scenario, read, order, patience);
+        let played = self.steps(play, order, patience);
         // Whoever still waits comes back when the one before him is rolled back.
         let mut busy = match &played {
             Ok((_, busy)) => *busy,
             Err(e) => return Err(e.clone()),
         };
-        let mut left: Vec<usize> = (0..scenario.sessions.len()).collect();
+        let mut left: Vec<usize> = (0..play.sessions.len()).collect();
         let begin = Instant::now();
         while !left.is_empty() {
             left.retain(|&who| {
@@ -167,23 +175,25 @@ impl Stage {
     /// The steps; who is busy with which when they end.
     fn steps(
         &mut self,
-        scenario: &Scenario,
-        read: &str,
+        play: &Play<'_>,
         order: &[u8],
         patience: Duration,
-    ) -> Result<(Played, [Option<usize>; 3]), String> {
-        let mut taken = [0; 3];
-        let mut busy: [Option<usize>; 3] = [None; 3];
+    ) -> Result<(Played, [Option<usize>; SESSIONS]), String> {
+        let mut taken = [0; SESSIONS];
+        let mut busy: [Option<usize>; SESSIONS] = [None; SESSIONS];
         let mut line = String::new();
         for (at, &who) in order.iter().enumerate() {
             let who = who as usize;
+            if busy[who].is_some() && play.later {
+                continue;
+            }
             if busy[who].is_some() {
                 return Ok((Played::Stuck(at), busy));
             }
-            let step = scenario.sessions[who][taken[who]];
+            let step = play.sessions[who][taken[who]];
             taken[who] += 1;
             busy[who] = Some(taken[who]);
-            let words = if step.starts_with("SELECT") { read } else { "" };
+            let words = if step.starts_with("SELECT") { play.read } else { "" };
             self.sessions[who].take(&format!("{step}{words}"))?;
             let told = self.settle(&mut busy, who, patience)?;
             if busy[who].is_some() {
@@ -203,7 +213,7 @@ impl Stage {
     /// Waits until everybody has done his step or waits for a lock. What they said: first the one whose step it was.
     fn settle(
         &mut self,
-        busy: &mut [Option<usize>; 3],
+        busy: &mut [Option<usize>; SESSIONS],
         first: usize,
         patience: Duration,
     ) -> Result<Vec<(usize, String)>, String> {
@@ -211,7 +221,7 @@ impl Stage {
         let mut told = Vec::new();
         let mut still: Option<Instant> = None;
         loop {
-            for who in (0..3).filter(|&who| busy[who].is_some()).collect::<Vec<_>>() {
+            for who in (0..SESSIONS).filter(|&who| busy[who].is_some()).collect::<Vec<_>>() {
                 if let Some(said) = self.sessions[who].told(Duration::from_micros(500)) {
                     busy[who] = None;
                     told.push((who, said));

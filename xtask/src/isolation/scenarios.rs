@@ -93,6 +93,32 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         sessions: &[&[RANGE, RANGE, COMMIT], &["INSERT INTO t VALUES (9, 3, 90)", COMMIT]],
     },
     Scenario {
+        name: "phantom in an index whose row is held",
+        reads: USUAL,
+        sessions: &[
+            &[W2, "INSERT INTO t VALUES (3, 3, 30)", COMMIT],
+            &["SELECT k, v FROM t FORCE INDEX (k) WHERE k = 2", COMMIT],
+        ],
+    },
+    Scenario {
+        name: "replaced row whose entry stays",
+        reads: NONE,
+        sessions: &[
+            &["DELETE FROM t WHERE id = 2", ROLLBACK],
+            &["REPLACE INTO t VALUES (2, 2, 2)", COMMIT],
+            &["UPDATE t FORCE INDEX (k) SET v = v + 1 WHERE k > 1", COMMIT],
+        ],
+    },
+    Scenario {
+        name: "phantom before a row that is held",
+        // Who has waited sees at READ COMMITTED what came before the row meanwhile, unlike InnoDB's.
+        reads: &[NOWAIT, SKIP],
+        sessions: &[
+            &["UPDATE t SET v = v + 1 WHERE id = 4", "INSERT INTO t VALUES (3, 3, 30)", COMMIT],
+            &[ALL, ALL, COMMIT],
+        ],
+    },
+    Scenario {
         name: "phantom by a changed key",
         reads: USUAL,
         sessions: &[&[RANGE, RANGE, COMMIT], &["UPDATE t SET k = 3 WHERE id = 1", COMMIT]],

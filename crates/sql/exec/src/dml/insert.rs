@@ -494,15 +494,11 @@ impl<'p> Run<'p> {
             Err(error) => return Err(error),
         };
         let mut key = Vec::new();
-        // REPLACE by the only unique key: for the statistics the row changes where it is.
-        let mut in_place = false;
         loop {
             // A new savepoint for each try: rows that REPLACE has removed stay removed.
             let savepoint = (on_conflict || self.insert.ignore).then_some(cx.begin_row()?);
             codec::new_row_key(place, &values, cx.txn.get()?, &mut key)?;
-            if !in_place {
-                count(Counter::HandlerWrite);
-            }
+            count(Counter::HandlerWrite);
             match rows::insert_row(place, &key, &values, on_conflict, &mut cx.row_writer()?)? {
                 Conflict::None => {
                     if let Err(error) = foreign::inserted(self.insert.table as usize, &values, cx) {
@@ -532,14 +528,13 @@ impl<'p> Run<'p> {
                         self.raise_counter(cx)?;
                     }
                     if self.insert.replace && !(self.row_id.1 && leads(self.table, index)) {
-                        in_place = self.replaces_in_place(cx);
-                        if self.makes_way(place, &row_key, &values, cx)? {
-                            self.duplicates += 1;
-                            continue;
+                        if !self.replaces_in_place(cx) {
+                            self.makes_way(place, &row_key, cx)?;
+                        } else if self.takes_place(place, &row_key, &values, cx)? {
+                            return self.fire_after(&values, cx);
                         }
-                        self.affected += 1;
-                        self.stored();
-                        return self.fire_after(&values, cx);
+                        self.duplicates += 1;
+                        continue;
                     }
                     if !self.insert.on_duplicate.is_empty() {
                         self.restore_id(cx);
@@ -641,16 +636,12 @@ impl<'p> Run<'p> {
             && self.table.indexes.iter().filter(|i| i.unique()).count() == 1
     }
 
-    /// REPLACE: deletes the row in the way. An equal row stays where [`Self::replaces_in_place`] holds: `false`.
-    fn makes_way(&mut self, place: &'p Table, row_key: &[u8], values: &[Value], cx: &mut Cx<'_, 'p>) -> Result<bool> {
+    /// REPLACE: deletes the row in the way.
+    fn makes_way(&mut self, place: &'p Table, row_key: &[u8], cx: &mut Cx<'_, 'p>) -> Result<()> {
         let slot = self.insert.table as usize;
         count(Counter::HandlerReadKey);
-        let Some(old) = rows::current(place, row_key, cx.txn.get()?)? else { return Ok(true) };
-        let in_place = self.replaces_in_place(cx);
-        count(if in_place { Counter::HandlerUpdate } else { Counter::HandlerDelete });
-        if in_place && old == values {
-            return Ok(false);
-        }
+        let Some(old) = rows::current(place, row_key, cx.txn.get()?)? else { return Ok(()) };
+        count(Counter::HandlerDelete);
         triggers::fire(slot, (TriggerEvent::Delete, false), Some(&old), None, cx)?;
         cx.begin_row()?;
         rows::delete_row(place, row_key, &old, &mut cx.row_writer()?)?;
@@ -658,6 +649,28 @@ impl<'p> Run<'p> {
         cx.end_row();
         triggers::fire(slot, (TriggerEvent::Delete, true), Some(&old), None, cx)?;
         self.affected += 1;
+        Ok(())
+    }
+
+    /// REPLACE where [`Self::replaces_in_place`] holds: the row in the way becomes the new one, by an update, so that
+    /// entries of indexes that stay are not touched, nor the gaps around them. `false`: it is gone.
+    fn takes_place(&mut self, place: &'p Table, row_key: &[u8], values: &[Value], cx: &mut Cx<'_, 'p>) -> Result<bool> {
+        count(Counter::HandlerReadKey);
+        let Some(old) = rows::current(place, row_key, cx.txn.get()?)? else { return Ok(false) };
+        count(Counter::HandlerUpdate);
+        self.affected += 1;
+        if old != values {
+            cx.begin_row()?;
+            match super::update::write((place, place), row_key, (&old, values), None, &mut cx.row_writer()?)? {
+                Conflict::None => foreign::updated(self.insert.table as usize, &old, values, cx)?,
+                Conflict::Duplicate { .. } => return Err(SqlError::internal("a second unique key of REPLACE")),
+            }
+            cx.end_row();
+            self.affected += 1;
+            self.duplicates += 1;
+        }
+        self.raise_counter(cx)?;
+        self.stored();
         Ok(true)
     }
 

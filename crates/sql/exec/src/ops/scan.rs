@@ -259,9 +259,16 @@ impl<'p> TreeScan<'p> {
         Ok(passes)
     }
 
-    /// Rows behind index entries may be read some entries later, several at once.
-    fn gathers(&self, verify: bool) -> bool {
-        self.scan.lock.strength == LockStrength::None && !verify && self.keys.is_none() && self.met.is_none()
+    /// Reads lock what they meet: also plain ones under SERIALIZABLE.
+    fn locks(&self, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+        let strong = self.scan.lock.strength != LockStrength::None;
+        Ok(strong || cx.txn.get()?.options().isolation >= Isolation::Serializable)
+    }
+
+    /// Rows behind index entries may be read some entries later, several at once. Reads that lock take each row before
+    /// the next entry and the gap behind it.
+    fn gathers(&self, verify: bool, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+        Ok(!verify && self.keys.is_none() && self.met.is_none() && !self.locks(cx)?)
     }
 
     /// Reads the rows that were gathered.
@@ -293,7 +300,7 @@ impl<'p> TreeScan<'p> {
         if !self.passes(table, index, (key, value), cx)? {
             return Ok(());
         }
-        if self.gathers(verify) {
+        if self.gathers(verify, cx)? {
             self.gathered.push(table.split_index_key(index, key)?.1);
             if self.gathered.is_full() {
                 self.fetch_gathered(table, batch, cx)?;
@@ -678,9 +685,8 @@ impl<'p> Operator<'p> for TreeScan<'p> {
     fn skip(&mut self, rows: u64, cx: &mut Cx<'_, 'p>) -> Result<u64> {
         let plain = self.scan.filter.is_none()
             && self.scan.index_filter.is_none()
-            && self.scan.lock.strength == LockStrength::None
             && !matches!(self.access, Access::Point { .. })
-            && cx.txn.get()?.options().isolation < Isolation::Serializable;
+            && !self.locks(cx)?;
         let table = self.table(cx);
         let mut skipped = 0;
         while plain && skipped < rows && (self.open.is_some() || self.open_next(table, cx)?) {
@@ -721,10 +727,7 @@ impl<'p> Operator<'p> for TreeScan<'p> {
             batch.columns.iter_mut().for_each(|column| column.reserve(self.rows));
         }
         self.reader.taken = 0;
-        let by_key = self.scan.lock.strength == LockStrength::None
-            && self.keys.is_none()
-            && self.secondary(table).is_none()
-            && cx.txn.get()?.options().isolation < Isolation::Serializable;
+        let by_key = self.keys.is_none() && self.secondary(table).is_none() && !self.locks(cx)?;
         loop {
             if self.open.is_none() {
                 if by_key {

@@ -58,20 +58,27 @@ time_parts! {
     time_to_sec |t| if t.is_negative() { -t.whole_seconds() } else { t.whole_seconds() };
 }
 
-/// The mode argument of WEEK and YEARWEEK.
+/// The mode argument of WEEK and YEARWEEK; MySQL takes NULL for 0.
 fn mode_arg(cx: &mut EvalContext<'_>, args: &[Value], default: u32) -> Result<u32> {
     match args.get(1) {
+        Some(Value::Null) => Ok(0),
         Some(mode) => Ok((rules::int_arg(cx, mode)? & 7) as u32),
         None => Ok(default),
     }
 }
 
 fn week(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
+    if args[0].is_null() {
+        return Ok(Value::Null);
+    }
     let mode = mode_arg(cx, args, u32::from(cx.default_week_format))?;
     int(datetime_arg(cx, &args[0], DateFlags::STRICT)?.map(|d| i64::from(temporal::week(d.date(), mode))))
 }
 
 fn yearweek(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
+    if args[0].is_null() {
+        return Ok(Value::Null);
+    }
     let mode = mode_arg(cx, args, 0)?;
     int(datetime_arg(cx, &args[0], DateFlags::STRICT)?.map(|d| i64::from(temporal::yearweek(d.date(), mode))))
 }
@@ -192,9 +199,12 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("DAYOFYEAR", 1, 1, part_rule::<4>, day_of_year, "Day of the year."),
     FunctionDef::new("WEEK", 1, 2, part_rule::<3>, week, "Week of the year, by a mode.")
         .numbers_at(&[1])
+        .sees_null()
         .is(Stability::Statement),
     FunctionDef::new("WEEKOFYEAR", 1, 1, part_rule::<3>, week_of_year, "Week of the year by ISO 8601."),
-    FunctionDef::new("YEARWEEK", 1, 2, part_rule::<7>, yearweek, "Year and week, by a mode.").numbers_at(&[1]),
+    FunctionDef::new("YEARWEEK", 1, 2, part_rule::<7>, yearweek, "Year and week, by a mode.")
+        .numbers_at(&[1])
+        .sees_null(),
     FunctionDef::new("HOUR", 1, 1, part_rule::<4>, hour, "Hours of a time."),
     FunctionDef::new("MINUTE", 1, 1, part_rule::<3>, minute, "Minutes of a time."),
     FunctionDef::new("SECOND", 1, 1, part_rule::<3>, second, "Seconds of a time."),

@@ -334,9 +334,11 @@ impl Scan {
         !own.is_zero() && writer == Some(own)
     }
 
-    /// Locks the gap before the candidate and its record. False: locked by another, and not to be waited for.
+    /// Locks the gap before the candidate and its record. False: locked by another, and not to be waited for. Who
+    /// never waits has not locked the gap then: rows may come before those that he passes.
     fn prepare(&self, txn: &mut Txn, l: &mut Locking, name: Vec<u8>, state: EntryState, wait: Wait) -> Result<bool> {
-        if l.locks_gap(&name) {
+        let (gap, waits) = (l.locks_gap(&name), l.policy == WaitPolicy::Wait);
+        if gap && waits {
             self.lock_gap(txn, l, Some(&name));
         }
         let own = self.is_own(txn.own_id()) && matches!(state, EntryState::Live(_));
@@ -346,6 +348,9 @@ impl Scan {
                 Err(EngineError::NoWait) if l.policy != WaitPolicy::NoWait => return Ok(false),
                 Err(e) => return Err(e),
             }
+        }
+        if gap && !waits {
+            self.lock_gap(txn, l, Some(&name));
         }
         l.prepared = Some(name);
         Ok(true)

@@ -1,0 +1,165 @@
+//! Plays of random steps: two to four sessions of their own levels, with savepoints, locking reads, changes of one row
+//! and of ranges, in a random order. A play that differs between two servers is made small.
+
+use super::play::{Play, Played, SESSIONS, Stage};
+use super::scenarios::LEVELS;
+use crate::diff::Random;
+use std::{collections::BTreeMap, fmt::Write, time::Duration};
+
+/// As [`super::PATIENCE`], for the first time and for those that differ.
+const PATIENCE: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(60)];
+/// Differences after which a run ends.
+const ENOUGH: usize = 8;
+
+/// A play: the steps of its sessions, in the order in which they are taken.
+#[derive(Clone)]
+struct Steps(Vec<(u8, String)>);
+
+fn one<'t>(random: &mut Random, of: &[&'t str]) -> &'t str {
+    random.pick::<&'t str>(of)
+}
+
+/// A condition on rows that are there and not, and the index that finds them.
+fn place(random: &mut Random) -> (&'static str, String) {
+    let n = random.below(6);
+    match random.below(7) {
+        0..3 => ("PRIMARY", format!("id = {n}")),
+        // The row behind a range is locked by MariaDB, and was by MySQL before 8.0.18: ranges have no end.
+        3 | 4 => ("PRIMARY", format!("id > {n}")),
+        5 => ("k", format!("k = {n}")),
+        _ => ("k", format!("k > {n}")),
+    }
+}
+
+fn step(random: &mut Random) -> String {
+    let (index, condition) = place(random);
+    let n = random.below(7);
+    let name = one(random, &["s", "p"]);
+    match random.below(24) {
+        0..4 => format!("SELECT id, v FROM t FORCE INDEX ({index}) WHERE {condition} ORDER BY id"),
+        4..8 => {
+            let lock =
+                one(random, &["FOR UPDATE", "LOCK IN SHARE MODE", "FOR UPDATE NOWAIT", "FOR UPDATE SKIP LOCKED"]);
+            format!("SELECT id, v FROM t FORCE INDEX ({index}) WHERE {condition} ORDER BY id {lock}")
+        }
+        8..12 => format!("UPDATE t FORCE INDEX ({index}) SET v = v + 1 WHERE {condition}"),
+        12 => format!("UPDATE t FORCE INDEX ({index}) SET k = {n} WHERE {condition}"),
+        13 | 14 => format!("INSERT INTO t VALUES ({n}, {}, 1)", random.below(6)),
+        15 => format!("INSERT INTO t VALUES ({n}, {n}, 1) ON DUPLICATE KEY UPDATE v = v + 10"),
+        16 => format!("REPLACE INTO t VALUES ({n}, {n}, 2)"),
+        17 => format!("DELETE FROM t WHERE id = {n}"),
+        18 => format!("SAVEPOINT {name}"),
+        19 | 20 => format!("ROLLBACK TO SAVEPOINT {name}"),
+        21 => format!("RELEASE SAVEPOINT {name}"),
+        22 => "COMMIT AND CHAIN".into(),
+        _ => one(random, &["ROLLBACK AND CHAIN", "COMMIT", "ROLLBACK", "START TRANSACTION WITH CONSISTENT SNAPSHOT"])
+            .into(),
+    }
+}
+
+impl Steps {
+    fn any(random: &mut Random) -> Steps {
+        let sessions = 2 + random.below(SESSIONS - 1);
+        let mut all = Vec::new();
+        for who in 0..sessions {
+            // The transaction that has begun keeps its own.
+            let level = one(random, &LEVELS);
+            all.push((who as u8, format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")));
+            all.push((who as u8, "COMMIT".into()));
+            all.push((
+                who as u8,
+                one(random, &["START TRANSACTION", "START TRANSACTION", "START TRANSACTION READ ONLY"]).into(),
+            ));
+        }
+        for _ in 0..4 + random.below(12) {
+            all.push((random.below(sessions) as u8, step(random)));
+        }
+        Steps(all)
+    }
+
+    fn play(&self, stage: &mut Stage, patience: Duration) -> Result<String, String> {
+        let of = |who: usize| -> Vec<&str> {
+            self.0.iter().filter(|(w, _)| usize::from(*w) == who).map(|(_, sql)| sql.as_str()).collect()
+        };
+        let all: Vec<Vec<&str>> = (0..SESSIONS).map(of).collect();
+        let sessions: Vec<&[&str]> = all.iter().map(Vec::as_slice).collect();
+        let order: Vec<u8> = self.0.iter().map(|(who, _)| *who).collect();
+        match stage.play(&Play { sessions: &sessions, read: "", later: true }, &order, patience)? {
+            Played::Whole(line) => Ok(line),
+            Played::Stuck(_) => Err("a step was not taken".into()),
+        }
+    }
+
+    /// What both did, if it is not the same.
+    fn differ(&self, pair: &mut [&mut Stage; 2], patience: Duration) -> Result<Option<[String; 2]>, String> {
+        let [a, b] = pair;
+        let (a, b) = std::thread::scope(|scope| {
+            let second = scope.spawn(|| self.play(b, patience));
+            (self.play(a, patience), second.join())
+        });
+        let (a, b) = (a?, b.map_err(|_| "the second stage panicked".to_owned())??);
+        Ok((a != b).then_some([a, b]))
+    }
+
+    fn without(&self, at: usize) -> Steps {
+        let mut fewer = self.clone();
+        fewer.0.remove(at);
+        fewer
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (who, sql) in &self.0 {
+            let _ = write!(text, "\n  {}: {sql}", char::from(b'A' + who));
+        }
+        text
+    }
+}
+
+/// Why two plays may differ.
+fn explained(shown: &[String; 2]) -> Option<&'static str> {
+    let dead = |line: &str| line.contains("error 1213");
+    match (dead(&shown[0]), dead(&shown[1])) {
+        (true, true) => Some("a deadlock on both: whose work is least is each server's own count"),
+        (false, true) => Some("who raises his shared lock goes in front of those who wait for the row: no deadlock"),
+        _ => None,
+    }
+}
+
+/// Compares two servers.
+pub(super) fn compare(a: &mut Stage, b: &mut Stage, seed: u64, plays: u64) -> Result<String, String> {
+    let mut pair = [a, b];
+    let mut found = Vec::new();
+    let mut why: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut steps = 0;
+    for seed in seed..seed + plays {
+        let mut play = Steps::any(&mut Random::new(seed));
+        steps += play.0.len();
+        if play.differ(&mut pair, PATIENCE[0])?.is_none() {
+            continue;
+        }
+        let Some(mut shown) = play.differ(&mut pair, PATIENCE[1])? else { continue };
+        if let Some(reason) = explained(&shown) {
+            *why.entry(reason).or_default() += 1;
+            continue;
+        }
+        let mut at = play.0.len();
+        while at > 0 {
+            at -= 1;
+            let fewer = play.without(at);
+            if let Some(still) = fewer.differ(&mut pair, PATIENCE[1])?
+                && explained(&still).is_none()
+            {
+                (play, shown) = (fewer, still);
+            }
+        }
+        found.push(format!("seed {seed}:{}\n  first:  {}\n  second: {}\n", play.text(), shown[0], shown[1]));
+        println!("{}", found[found.len() - 1]);
+        if found.len() >= ENOUGH {
+            break;
+        }
+    }
+    let mut text = format!("{plays} plays, {steps} steps: {} differences", found.len());
+    why.iter().for_each(|(reason, n)| _ = write!(text, "\n  explained {n:>5}  {reason}"));
+    if found.is_empty() { Ok(text) } else { Err(text) }
+}
