@@ -117,13 +117,16 @@ impl Steps {
 }
 
 /// Why two plays may differ.
-fn explained(shown: &[String; 2]) -> Option<&'static str> {
-    let dead = |line: &str| line.contains("error 1213");
-    match (dead(&shown[0]), dead(&shown[1])) {
-        (true, true) => Some("a deadlock on both: whose work is least is each server's own count"),
-        (false, true) => Some("who raises his shared lock goes in front of those who wait for the row: no deadlock"),
-        _ => None,
+fn explained(play: &Steps, shown: &[String; 2]) -> Option<&'static str> {
+    let has = |line: &str| shown.each_ref().map(|s| s.contains(line));
+    let asks = |words: &str| play.0.iter().any(|(_, sql)| sql.ends_with(words));
+    match has("error 1213") {
+        [true, true] => return Some("a deadlock on both: whose work is least is each server's own count"),
+        [false, true] => return Some("who raises his shared lock goes in front of those who wait: no deadlock"),
+        _ => {}
     }
+    (has("waits") == [true, true] && (asks("NOWAIT") && has("error 1205") == [false, true] || asks("SKIP LOCKED")))
+        .then_some("who raises his shared lock goes in front of those who wait: nothing is locked for him")
 }
 
 /// Compares two servers.
@@ -139,7 +142,7 @@ pub(super) fn compare(a: &mut Stage, b: &mut Stage, seed: u64, plays: u64) -> Re
             continue;
         }
         let Some(mut shown) = play.differ(&mut pair, PATIENCE[1])? else { continue };
-        if let Some(reason) = explained(&shown) {
+        if let Some(reason) = explained(&play, &shown) {
             *why.entry(reason).or_default() += 1;
             continue;
         }
@@ -148,7 +151,7 @@ pub(super) fn compare(a: &mut Stage, b: &mut Stage, seed: u64, plays: u64) -> Re
             at -= 1;
             let fewer = play.without(at);
             if let Some(still) = fewer.differ(&mut pair, PATIENCE[1])?
-                && explained(&still).is_none()
+                && explained(&fewer, &still).is_none()
             {
                 (play, shown) = (fewer, still);
             }

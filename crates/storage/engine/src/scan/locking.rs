@@ -341,6 +341,13 @@ impl Scan {
         if gap && waits {
             self.lock_gap(txn, l, Some(&name));
         }
+        if let (false, EntryState::Undecided(trx)) = (waits, state) {
+            match txn.wait_trx(&self.tree, &name, trx, wait) {
+                Ok(()) => {}
+                Err(EngineError::NoWait) if l.policy != WaitPolicy::NoWait => return Ok(false),
+                Err(e) => return Err(e),
+            }
+        }
         let own = self.is_own(txn.own_id()) && matches!(state, EntryState::Live(_));
         if !own {
             match txn.lock_key(&self.tree, &name, l.mode, wait) {
