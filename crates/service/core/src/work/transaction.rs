@@ -34,7 +34,8 @@ pub struct Transaction {
     /// SET TRANSACTION: for the next transaction only.
     next_isolation: Option<Isolation>,
     next_read_only: Option<bool>,
-    savepoints: Vec<(String, Savepoint)>,
+    /// `None`: the engine had no part in the transaction yet.
+    savepoints: Vec<(String, Option<Savepoint>)>,
     /// How many have ended, and one.
     number: u64,
 }
@@ -376,7 +377,7 @@ impl Work {
         if read_only { Err(sql_err!(CantExecuteInReadOnlyTransaction)) } else { Ok(()) }
     }
 
-    /// SAVEPOINT. It begins no transaction: what a later statement begins is undone as a whole.
+    /// SAVEPOINT. It begins no transaction.
     pub fn savepoint(&mut self, name: &str) -> Result<()> {
         if self.is_autocommit() {
             return Ok(());
@@ -384,10 +385,11 @@ impl Work {
         if self.txn.is_half_undone() {
             self.undo_ended()?;
         }
-        if self.txn.is_active() {
+        let touched = self.txn.is_active() && !self.txn.is_untouched();
+        if touched {
             count(Counter::HandlerSavepoint);
         }
-        let mark = self.txn.savepoint();
+        let mark = touched.then(|| self.txn.savepoint());
         let t = &mut self.state;
         t.savepoints.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
         if t.savepoints.len() >= MAX_SAVEPOINTS {
@@ -401,12 +403,25 @@ impl Work {
     /// ROLLBACK TO SAVEPOINT.
     pub fn rollback_to(&mut self, name: &str) -> Result<()> {
         let at = self.state.find_savepoint(name)?;
-        count(Counter::HandlerSavepointRollback);
         let mark = self.state.savepoints[at].1;
         self.state.savepoints.truncate(at + 1);
         self.watched.counts_savepoint(&self.state, 1);
         let _mask = gannet_runtime::mask_interrupts();
-        self.txn.rollback_to(mark).map_err(from_engine)
+        match mark {
+            Some(mark) => {
+                count(Counter::HandlerSavepointRollback);
+                self.txn.rollback_to(mark)
+            }
+            // In MySQL, too, the engine rolls all back then: its locks and its snapshot go.
+            None if self.txn.is_active() && !self.txn.is_untouched() => {
+                count(Counter::HandlerRollback);
+                self.logged.clear();
+                let options = *self.txn.options();
+                self.txn.begin(options)
+            }
+            None => Ok(()),
+        }
+        .map_err(from_engine)
     }
 
     /// RELEASE SAVEPOINT.
