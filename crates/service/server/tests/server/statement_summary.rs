@@ -149,6 +149,20 @@ fn connections_that_have_ended_are_remembered() {
     {
         run(&mut c, sql);
     }
+    // The event scheduler is a connection of its own.
+    let scheduler = "SELECT CURRENT_CONNECTIONS FROM performance_schema.accounts
+                     WHERE USER = 'event_scheduler' AND HOST = 'localhost'";
+    assert_eq!(rows(&mut c, scheduler), [["1"]]);
+    run(&mut c, "SET GLOBAL event_scheduler = OFF");
+    for _ in 0..100 {
+        if rows(&mut c, scheduler) == [["0"]] {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    for table in ["accounts", "users", "hosts"] {
+        run(&mut c, &format!("TRUNCATE performance_schema.{table}"));
+    }
     let of = |user: &str| Options { user: user.into(), ..options() };
     let kept = Connection::connect(&r.tcp(), &of("u")).unwrap();
     for _ in 0..3 {
