@@ -234,7 +234,7 @@ fn storing_enum_set_bit() {
         (t("5"), &s, "red,blue", "red,blue"),
         (t("red,pink"), &s, "1265", "red 1265"),
         (Value::Int(15), &bit, "\u{f}", "\u{f}"),
-        (Value::Int(16), &bit, "1406", "\u{f} 1406"),
+        (Value::Int(16), &bit, "1406", "\u{f} 1264"),
         (Value::bytes(b"\x05"), &bit, "\u{5}", "\u{5}"),
     ] {
         let (a, b) = stores(&v, ty);
@@ -310,7 +310,7 @@ fn comparisons() {
         (time, datetime, Some(Greater)),
         (Value::Null, Value::Int(1), None),
         (Value::Null, Value::Null, None),
-        (date, t("x"), None),
+        (date, t("x"), Some(Greater)),
         (Value::Double(0.1), dec("0.1"), Some(Equal)),
     ] {
         let how = compare_as(&ty(&a), &ty(&b), CollationId::DEFAULT);
