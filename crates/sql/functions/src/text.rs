@@ -441,7 +441,12 @@ fn soundex(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Va
     let charset = call.ty.collation.charset();
     let unit = charset.unit();
     let text = arg_text(call, args, 0)?;
-    let mut letters = charset.chars(&text).filter(|c| c.is_alphabetic());
+    // MySQL takes all of Unicode from the capital A with grave on for letters.
+    let is_letter = |c: &char| match charset.is_single_byte() {
+        true => c.is_alphabetic(),
+        false => c.is_ascii_alphabetic() || *c >= '\u{C0}',
+    };
+    let mut letters = charset.chars(&text).filter(is_letter);
     let mut out = Vec::new();
     let Some(first) = letters.next() else { return Ok(string(call, out)) };
     charset.encode(first.to_ascii_uppercase(), &mut out);
@@ -643,6 +648,7 @@ mod tests {
             ("SOUNDEX('Quadratically')", "Q36324"),
             ("SOUNDEX('')", ""),
             ("SOUNDEX('12a')", "A000"),
+            ("SOUNDEX('😀x')", "😀200"),
             ("SOUNDEX('bcb')", "B210"),
             ("SOUNDEX('bab')", "B000"),
             ("SOUNDEX('äbc')", "ä120"),

@@ -206,11 +206,6 @@ impl Txn {
         self.writer.as_ref().is_some_and(|w| w.records > 0)
     }
 
-    /// It has changed nothing yet, and holds neither locks nor a snapshot: nothing would go with its end.
-    pub fn is_untouched(&self) -> bool {
-        self.writer.is_none() && self.snapshot.at.is_zero() && self.owner.is_free()
-    }
-
     /// Number of undo records: what deadlock detection compares.
     pub fn weight(&self) -> u64 {
         self.writer.as_ref().map_or(0, |w| w.records)

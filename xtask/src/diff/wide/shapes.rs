@@ -181,6 +181,25 @@ pub(super) fn set_operations(random: &mut Random) -> Story {
     Story { theme: "set operations", setup, steps, shown }
 }
 
+fn aggregate(random: &mut Random) -> &'static str {
+    let all = [
+        "COUNT(*)",
+        "COUNT(o)",
+        "SUM(o)",
+        "SUM(v)",
+        "MIN(s)",
+        "MAX(e)",
+        "AVG(o)",
+        "COUNT(DISTINCT s)",
+        "COUNT(DISTINCT g, o)",
+        "SUM(DISTINCT o)",
+        "BIT_OR(o)",
+        "MAX(v) - MIN(v)",
+        "GROUP_CONCAT(id ORDER BY id)",
+    ];
+    one(random, &all)
+}
+
 /// Groups WITH ROLLUP. MariaDB has neither GROUPING nor ORDER BY beside it: the query around orders.
 pub(super) fn rollups(random: &mut Random) -> Story {
     let setup = tables(random, 14);
@@ -195,24 +214,6 @@ pub(super) fn rollups(random: &mut Random) -> Story {
             }
         }
         let shown: Vec<String> = keys.iter().enumerate().map(|(n, key)| format!("{key} k{n}")).collect();
-        let aggregate = |random: &mut Random| {
-            let all = [
-                "COUNT(*)",
-                "COUNT(o)",
-                "SUM(o)",
-                "SUM(v)",
-                "MIN(s)",
-                "MAX(e)",
-                "AVG(o)",
-                "COUNT(DISTINCT s)",
-                "COUNT(DISTINCT g, o)",
-                "SUM(DISTINCT o)",
-                "BIT_OR(o)",
-                "MAX(v) - MIN(v)",
-                "GROUP_CONCAT(id ORDER BY id)",
-            ];
-            one(random, &all)
-        };
         let (a, b) = (aggregate(random), aggregate(random));
         let condition = one(random, &["", "", " WHERE g IS NOT NULL", " WHERE o > 2", " WHERE id > 3"]);
         let having = match random.below(5) {
@@ -260,6 +261,35 @@ pub(super) fn rollups(random: &mut Random) -> Story {
     Story { theme: "rollups", setup, steps, shown: Vec::new() }
 }
 
+/// A first part.
+fn start(random: &mut Random) -> &'static str {
+    let all = [
+        "SELECT 1, 0",
+        "SELECT p, 0 FROM e WHERE p = 2",
+        "SELECT CAST(NULL AS SIGNED), 1",
+        "SELECT c, 0 FROM e",
+        "SELECT MAX(p), 0 FROM e",
+        "SELECT p, 1 FROM e WHERE w = 1",
+        "SELECT 3, 2",
+    ];
+    one(random, &all)
+}
+
+/// A recursive part.
+fn round(random: &mut Random) -> &'static str {
+    let all = [
+        "SELECT e.c, d + 1 FROM r JOIN e ON e.p = r.n WHERE d < 3",
+        "SELECT e.c, d + 1 FROM e, r WHERE e.p = r.n AND d < 2",
+        "SELECT e.p, d + 1 FROM r JOIN e ON e.c <=> r.n WHERE d < 2",
+        "SELECT n + 1, d + 1 FROM r WHERE d < 3",
+        "SELECT (SELECT MAX(c) FROM e WHERE e.p = r.n), d + 1 FROM r WHERE d < 3",
+        "SELECT n, d + 1 FROM r WHERE d < 3 AND EXISTS (SELECT 1 FROM e WHERE e.p = r.n)",
+        "SELECT e.c, d + 1 FROM r LEFT JOIN e ON e.p = r.n WHERE d < 2",
+        "SELECT z.c, d + 1 FROM r JOIN (SELECT DISTINCT p, c FROM e) z ON z.p = r.n WHERE d < 3",
+    ];
+    one(random, &all)
+}
+
 /// Recursive common table expressions over graphs: several first parts and several recursive ones, rows once or all of
 /// them, in each other, and in statements that change.
 pub(super) fn walks(random: &mut Random) -> Story {
@@ -279,38 +309,13 @@ pub(super) fn walks(random: &mut Random) -> Story {
     let mut steps = Vec::new();
     for n in 0..STEPS {
         let all = one(random, &["ALL", "DISTINCT", ""]);
-        let first = |random: &mut Random| {
-            let all = [
-                "SELECT 1, 0",
-                "SELECT p, 0 FROM e WHERE p = 2",
-                "SELECT CAST(NULL AS SIGNED), 1",
-                "SELECT c, 0 FROM e",
-                "SELECT MAX(p), 0 FROM e",
-                "SELECT p, 1 FROM e WHERE w = 1",
-                "SELECT 3, 2",
-            ];
-            one(random, &all)
-        };
-        let step = |random: &mut Random| {
-            let all = [
-                "SELECT e.c, d + 1 FROM r JOIN e ON e.p = r.n WHERE d < 3",
-                "SELECT e.c, d + 1 FROM e, r WHERE e.p = r.n AND d < 2",
-                "SELECT e.p, d + 1 FROM r JOIN e ON e.c <=> r.n WHERE d < 2",
-                "SELECT n + 1, d + 1 FROM r WHERE d < 3",
-                "SELECT (SELECT MAX(c) FROM e WHERE e.p = r.n), d + 1 FROM r WHERE d < 3",
-                "SELECT n, d + 1 FROM r WHERE d < 3 AND EXISTS (SELECT 1 FROM e WHERE e.p = r.n)",
-                "SELECT e.c, d + 1 FROM r LEFT JOIN e ON e.p = r.n WHERE d < 2",
-                "SELECT z.c, d + 1 FROM r JOIN (SELECT DISTINCT p, c FROM e) z ON z.p = r.n WHERE d < 3",
-            ];
-            one(random, &all)
-        };
-        let mut with = format!("RECURSIVE r (n, d) AS ({}", first(random));
+        let mut with = format!("RECURSIVE r (n, d) AS ({}", start(random));
         if random.percent(40) {
-            with += &format!(" UNION {all} {}", first(random));
+            with += &format!(" UNION {all} {}", start(random));
         }
-        with += &format!(" UNION {all} {}", step(random));
+        with += &format!(" UNION {all} {}", round(random));
         if random.percent(30) {
-            with += &format!(" UNION {all} {}", step(random));
+            with += &format!(" UNION {all} {}", round(random));
         }
         with.push(')');
         let text = match random.below(12) {

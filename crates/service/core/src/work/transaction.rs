@@ -34,7 +34,9 @@ pub struct Transaction {
     /// SET TRANSACTION: for the next transaction only.
     next_isolation: Option<Isolation>,
     next_read_only: Option<bool>,
-    /// `None`: the engine had no part in the transaction yet.
+    /// A statement has used tables: the engine has a part in the transaction.
+    used: bool,
+    /// `None`: the engine had no part yet.
     savepoints: Vec<(String, Option<Savepoint>)>,
     /// How many have ended, and one.
     number: u64,
@@ -52,6 +54,7 @@ impl Default for Transaction {
             isolation: Isolation::default(),
             next_isolation: None,
             next_read_only: None,
+            used: false,
             savepoints: Vec::new(),
             number: 1,
         }
@@ -153,6 +156,7 @@ impl Transaction {
         self.explicit = false;
         self.started = false;
         self.read_only = false;
+        self.used = false;
         self.savepoints.clear();
         self.number += 1;
     }
@@ -201,6 +205,7 @@ impl Work {
             self.txn.begin(options).map_err(from_engine)?;
             self.state.started = !autocommit;
         }
+        self.state.used = self.state.started;
         self.logged.begin_statement();
         Ok(self.txn.begin_statement())
     }
@@ -285,7 +290,7 @@ impl Work {
             self.logged.clear();
             self.txn.begin(options).map_err(from_engine)?;
             self.txn.consistent_snapshot();
-            self.state.started = true;
+            (self.state.started, self.state.used) = (true, true);
         }
         Ok(())
     }
@@ -367,7 +372,7 @@ impl Work {
         (self.terms, self.read_locked) = (outer.terms, outer.read_locked);
         let Transaction { started, read_only, isolation, .. } = outer.state;
         let explicit = !outer.is_autocommit();
-        self.state = Transaction { explicit, started, read_only, isolation, ..Transaction::default() };
+        self.state = Transaction { explicit, started, read_only, isolation, used: true, ..Transaction::default() };
     }
 
     /// Error 1792 in a transaction that is READ ONLY, or where the next one will be.
@@ -385,11 +390,10 @@ impl Work {
         if self.txn.is_half_undone() {
             self.undo_ended()?;
         }
-        let touched = self.txn.is_active() && !self.txn.is_untouched();
-        if touched {
+        if self.state.used {
             count(Counter::HandlerSavepoint);
         }
-        let mark = touched.then(|| self.txn.savepoint());
+        let mark = self.state.used.then(|| self.txn.savepoint());
         let t = &mut self.state;
         t.savepoints.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
         if t.savepoints.len() >= MAX_SAVEPOINTS {
@@ -413,7 +417,7 @@ impl Work {
                 self.txn.rollback_to(mark)
             }
             // In MySQL, too, the engine rolls all back then: its locks and its snapshot go.
-            None if self.txn.is_active() && !self.txn.is_untouched() => {
+            None if std::mem::take(&mut self.state.used) => {
                 count(Counter::HandlerRollback);
                 self.logged.clear();
                 let options = *self.txn.options();

@@ -80,6 +80,10 @@ type Answer = Result<Vec<Vec<String>>, u16>;
 
 impl World {
     fn ask(&mut self, s: usize, sql: &str) -> Answer {
+        if let Some(open) = &mut self.sessions[s].open {
+            // A savepoint is none of these.
+            open.used = true;
+        }
         self.story.push(format!("{s}: {sql}"));
         match self.connections[s].query(sql) {
             Ok(set) => Ok(set.texts()),
@@ -109,6 +113,7 @@ impl World {
         let open = self.sessions[s].open.take();
         let own = open.is_none();
         let mut open = open.unwrap_or_else(|| self.model.begin());
+        open.used = true;
         let result = f(self, &mut open);
         if own {
             self.model.end(open, true);
@@ -149,6 +154,7 @@ impl World {
         if level == Level::Repeatable && self.r.percent(40) {
             self.must(s, "START TRANSACTION WITH CONSISTENT SNAPSHOT");
             open.snapshot = Some(self.model.clock);
+            open.used = true;
         } else {
             self.must(s, "BEGIN");
         }
@@ -163,10 +169,12 @@ impl World {
 
     fn savepoint(&mut self, s: usize) {
         let name = self.r.below(2);
+        let used = self.sessions[s].open.as_ref().unwrap().used;
         self.must(s, &format!("SAVEPOINT s{name}"));
         let open = self.sessions[s].open.as_mut().unwrap();
+        open.used = used;
         open.savepoints.retain(|p| p.0 != name);
-        open.savepoints.push((name, open.log.len()));
+        open.savepoints.push((name, open.log.len(), open.used));
     }
 
     fn back(&mut self, s: usize) {
@@ -175,11 +183,16 @@ impl World {
             return;
         }
         let n = self.r.below(open.savepoints.len());
-        let (name, to) = open.savepoints[n];
+        let (name, to, used) = open.savepoints[n];
         self.must(s, &format!("ROLLBACK TO s{name}"));
         let mut open = self.sessions[s].open.take().unwrap();
         open.savepoints.truncate(n + 1);
         self.model.undo(&mut open, to);
+        if !used {
+            // All of the engine's transaction is rolled back.
+            open.held.clear();
+            (open.snapshot, open.locks, open.used) = (None, false, false);
+        }
         self.sessions[s].open = Some(open);
     }
 

@@ -528,7 +528,7 @@ impl<'p> Run<'p> {
                         self.raise_counter(cx)?;
                     }
                     if self.insert.replace && !(self.row_id.1 && leads(self.table, index)) {
-                        if !self.replaces_in_place(cx) {
+                        if !replaces_in_place(self, cx) {
                             self.makes_way(place, &row_key, cx)?;
                         } else if self.takes_place(place, &row_key, &values, cx)? {
                             return self.fire_after(&values, cx);
@@ -628,14 +628,6 @@ impl<'p> Run<'p> {
         Ok(())
     }
 
-    /// Whether the table has one unique key, no foreign key refers to it, and no trigger is to see the row go.
-    fn replaces_in_place(&self, cx: &Cx<'_, 'p>) -> bool {
-        let links = cx.shared.plan.tables[self.insert.table as usize].links.as_ref();
-        links.is_none_or(|l| l.children.is_empty())
-            && !self.table.fires(TriggerEvent::Delete)
-            && self.table.indexes.iter().filter(|i| i.unique()).count() == 1
-    }
-
     /// REPLACE: deletes the row in the way.
     fn makes_way(&mut self, place: &'p Table, row_key: &[u8], cx: &mut Cx<'_, 'p>) -> Result<()> {
         let slot = self.insert.table as usize;
@@ -652,7 +644,7 @@ impl<'p> Run<'p> {
         Ok(())
     }
 
-    /// REPLACE where [`Self::replaces_in_place`] holds: the row in the way becomes the new one, by an update, so that
+    /// REPLACE where [`replaces_in_place`] holds: the row in the way becomes the new one, by an update, so that
     /// entries of indexes that stay are not touched, nor the gaps around them. `false`: it is gone.
     fn takes_place(&mut self, place: &'p Table, row_key: &[u8], values: &[Value], cx: &mut Cx<'_, 'p>) -> Result<bool> {
         count(Counter::HandlerReadKey);
@@ -760,6 +752,14 @@ impl<'p> Run<'p> {
             _ => Err(error),
         }
     }
+}
+
+/// Whether the table has one unique key, no foreign key refers to it, and no trigger is to see the row go.
+fn replaces_in_place<'p>(run: &Run<'p>, cx: &Cx<'_, 'p>) -> bool {
+    let links = cx.shared.plan.tables[run.insert.table as usize].links.as_ref();
+    links.is_none_or(|l| l.children.is_empty())
+        && !run.table.fires(TriggerEvent::Delete)
+        && run.table.indexes.iter().filter(|i| i.unique()).count() == 1
 }
 
 /// The AUTO_INCREMENT column is the index's first: for a generated number that is there REPLACE lets no row go.

@@ -165,7 +165,9 @@ pub(super) struct Open {
     pub(super) snapshot: Option<usize>,
     /// The rows of its versions, in order.
     pub(super) log: Vec<usize>,
-    pub(super) savepoints: Vec<(usize, usize)>,
+    /// Name, what was done before, and whether a statement had used tables.
+    pub(super) savepoints: Vec<(usize, usize, bool)>,
+    pub(super) used: bool,
     /// Rows that it surely holds exclusively.
     pub(super) held: BTreeSet<usize>,
     /// It may hold locks, also on gaps.
@@ -194,7 +196,7 @@ impl Model {
     pub(super) fn begin(&mut self) -> Open {
         self.transactions += 1;
         let (log, savepoints, held) = Default::default();
-        Open { by: self.transactions, snapshot: None, log, savepoints, held, locks: false }
+        Open { by: self.transactions, snapshot: None, log, savepoints, used: false, held, locks: false }
     }
 
     pub(super) fn version(&self, chain: usize, sees: impl Fn(&Version) -> bool) -> Option<Row> {
