@@ -283,7 +283,7 @@ fn lives(seed: u64, tally: &mut Tally) {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     for n in 0..6 {
         let (o, draw) = (oracle.clone(), dice(&mut state));
-        let steps = if draw.is_multiple_of(3) { draw % 3000 } else { draw % 40_000 };
+        let steps = if draw.is_multiple_of(3) { draw % 1000 } else { draw % 3000 };
         let sim = Sim::new(seed * 100 + n).disk(&disk);
         let outcome = sim.crash_after(steps).run_outcome(move || life(seed, draw, o, 60));
         tally.crashes += usize::from(outcome.value.is_none());
