@@ -1,4 +1,4 @@
-//! `cargo xtask atomics`: atomic read-modify-writes of the release binary per point select and per commit, by place.
+//! `cargo xtask atomics`: atomic read-modify-writes of the server per point select and per commit, by place.
 //!
 //! callgrind counts how often each instruction ran; those with a `lock` prefix (and `xchg` with memory) are what takes
 //! a cache line away from other cores. Reference counts, mutexes and libraries are seen like everything else. Two runs
@@ -14,7 +14,7 @@ use std::{
     process::Command,
 };
 
-use crate::clients::build_release;
+use crate::clients::build;
 use crate::instructions::{Bench, EVENTS, in_scratch};
 
 /// What a workload may do.
@@ -84,7 +84,8 @@ const ITEMS: u64 = 100;
 /// Counts below this are what now and then happens, not what an event costs.
 const RARE: f64 = 0.05;
 
-/// Measures every workload whose name contains the first word, of this build or of `--binary PATH`.
+/// Measures every workload whose name contains the first word, of this build or of `--binary PATH`. Places are files:
+/// the binary needs its tables of lines, which the release profile leaves out.
 pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
     let (mut filter, mut binary) = (None, None);
     let mut rest = args.iter();
@@ -94,7 +95,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<String, String> {
             other => filter = Some(other),
         }
     }
-    let bin = binary.map_or_else(|| build_release(root), Ok)?;
+    let bin = binary.map_or_else(|| build(root, "profiling"), Ok)?;
     in_scratch("atomics", |dir| measure(&bin, dir, filter))
 }
 

@@ -91,13 +91,18 @@ fn run_script(root: &Path, bin: &Path, script: &Path, isolation: &str) -> Result
 
 /// Builds the release binary; where it is.
 pub(crate) fn build_release(root: &Path) -> Result<PathBuf, String> {
-    let build = ["build", "--release", "--package", "gannet"];
+    build(root, "release")
+}
+
+/// Builds the binary with a profile; where it is.
+pub(crate) fn build(root: &Path, profile: &str) -> Result<PathBuf, String> {
+    let build = ["build", "--profile", profile, "--package", "gannet"];
     let built = Command::new("cargo").args(build).current_dir(root).status();
     if !built.is_ok_and(|status| status.success()) {
-        return Err("the release build failed".into());
+        return Err(format!("the {profile} build failed"));
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), |dir| root.join(dir));
-    Ok(target.join("release/gannet"))
+    Ok(target.join(profile).join("gannet"))
 }
 
 fn scripts(dir: &Path, filter: Option<&str>) -> Result<Vec<PathBuf>, String> {
