@@ -15,8 +15,6 @@ pub(crate) const HEADROOM: usize = block_up(record_bytes(MAX_PAYLOAD) + HEADER a
 /// Bytes of a read. A long log is read in pieces of the greatest size.
 const LEAST_CHUNK: u64 = 64 << 10;
 const MOST_CHUNK: u64 = 2 << 20;
-/// Bytes of a read for a reader that has time: they stay in the processor's cache.
-const EASY_CHUNK: u64 = 256 << 10;
 /// A log is cut into at least so many pieces.
 const PIECES: u64 = 16;
 /// Reads in flight, and chunks read and not taken.
@@ -63,8 +61,6 @@ struct Shared {
     low: u64,
     end: u64,
     chunk: u64,
-    /// The reader reads each chunk when it wants it.
-    alone: bool,
     buffers: Arc<Buffers>,
     state: Monitor<State>,
 }
@@ -79,13 +75,11 @@ pub(crate) struct ReadAhead {
 
 impl ReadAhead {
     /// `segments` by start LSN, contiguous; the first holds `low`. Nothing is read from `limit` on, a block boundary.
-    /// `alone`: nothing is read ahead, and less at once.
-    pub(crate) fn new(segments: Vec<Segment>, low: u64, limit: u64, alone: bool) -> ReadAhead {
+    pub(crate) fn new(segments: Vec<Segment>, low: u64, limit: u64) -> ReadAhead {
         let end = segments.last().map_or(low, Segment::end).min(limit).max(low);
-        let most = if alone { EASY_CHUNK } else { MOST_CHUNK };
-        let chunk = block_up((end - low) / PIECES).clamp(LEAST_CHUNK, most);
+        let chunk = block_up((end - low) / PIECES).clamp(LEAST_CHUNK, MOST_CHUNK);
         let (buffers, state) = (Arc::default(), Monitor::default());
-        let shared = Arc::new(Shared { segments, low, end, chunk, alone, buffers, state });
+        let shared = Arc::new(Shared { segments, low, end, chunk, buffers, state });
         ReadAhead { shared, tasks: Vec::new(), ended: false }
     }
 
@@ -105,7 +99,7 @@ impl ReadAhead {
             return Ok(None);
         }
         // A short log needs no help.
-        if i == 0 || shared.alone {
+        if i == 0 {
             shared.state.change(|s| (s.claimed, s.taken) = (i + 1, i + 1));
             return self.took(self.shared.read(i));
         }

@@ -339,3 +339,61 @@ fn an_idle_log_makes_no_files() {
     assert!(settled, "{before:?}");
     drop(kept);
 }
+
+#[test]
+fn a_tail_passes_the_boundaries_between_incarnations() {
+    let dir = Dir::new();
+    drop(fresh(&dir, FlushPolicy::Durable));
+    for _ in 0..3 {
+        write(&reopened(&dir, FIRST_LSN, 1), MIB);
+    }
+    let log = reopened(&dir, FIRST_LSN, 1);
+    write(&log, 3 * MIB);
+    let (records, end, mut epochs) = read_from(dir.path(), FIRST_LSN, 1).unwrap();
+    let mut tail = Tail::new(&log, FIRST_LSN, 1);
+    // What is written from now on it finds in memory.
+    write(&log, 3 * MIB);
+    let (mut met, mut n) = (vec![tail.epoch()], 0);
+    while let Some((epoch, record)) = tail.next().unwrap() {
+        assert_eq!(record.payload[..8], record.start.0.to_le_bytes());
+        n += 1;
+        if met.last() != Some(&epoch) {
+            met.push(epoch);
+        }
+    }
+    assert!(n >= records.len() + 50 && tail.at() > end, "{n} records");
+    // Incarnations without a record of a user are passed over.
+    epochs.retain(|e| met.contains(e));
+    assert!(epochs == met && met.len() == 5, "{met:?}");
+    assert_eq!(tail.at(), log.durable_lsn());
+    // It keeps nothing: once recycled, the log cannot be read from an earlier place.
+    log.set_checkpoint(log.durable_lsn());
+    for _ in 0..10 {
+        write(&log, MIB);
+        log.set_checkpoint(log.durable_lsn());
+    }
+    assert!(Tail::new(&log, FIRST_LSN, 1).next().is_err());
+}
+
+#[test]
+fn a_tail_is_woken_when_as_much_is_durable_as_it_expects() {
+    let dir = Dir::new();
+    let log = fresh(&dir, FlushPolicy::Durable);
+    let (told, ready) = std::sync::mpsc::channel();
+    let its = log.clone();
+    let waiting = std::thread::spawn(move || {
+        let mut tail = Tail::new(&its, its.durable_lsn(), 1);
+        assert!(!tail.expect(MIB));
+        told.send(tail.at()).unwrap();
+        while !tail.expect(MIB) {
+            let _ = gannet_runtime::park(gannet_runtime::Wait::LogFollow, None);
+        }
+        its.durable_lsn().since(tail.at())
+    });
+    let at = ready.recv().unwrap();
+    while log.durable_lsn().since(at) < MIB {
+        assert!(!waiting.is_finished());
+        write(&log, 1);
+    }
+    assert!(waiting.join().unwrap() >= MIB);
+}

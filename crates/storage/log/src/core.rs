@@ -231,7 +231,7 @@ impl Core {
         self.rules.admit.store(0, Release);
         self.waiters.wake(0, 0, true);
         self.wake_space_waiters();
-        self.followers.wake();
+        self.followers.wake_all();
     }
 
     pub(crate) fn checkpoints(&self) -> Checkpoints {
@@ -264,5 +264,5 @@ pub(crate) fn publish(core: &Core, written: u64, durable: u64) {
     core.rules.nudge.store(core.ring.freed() + core.ring.size() / 4, Release);
     core.update_admit();
     core.waiters.wake(written, durable, false);
-    core.followers.wake();
+    core.followers.wake(durable);
 }

@@ -30,6 +30,7 @@ mod ring;
 #[cfg(test)]
 mod ring_tests;
 mod segments;
+mod tail;
 #[cfg(test)]
 mod tests;
 mod waiters;
@@ -45,3 +46,4 @@ pub use log::{FlushPolicy, Log, Options, Start, files, wait_durable_in};
 pub use reader::{Batch, LogFiles, LogReader, Record, RecordAt, record_at};
 pub use retention::{ConsumerStatus, Retention, bound_consumer};
 pub use segments::LogFile;
+pub use tail::Tail;

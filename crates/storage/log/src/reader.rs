@@ -165,16 +165,6 @@ impl LogReader {
     /// [`LogReader::open`] for a part of a log that may be in use: reads whole records up to `limit` only, which must
     /// be durable.
     pub fn open_until(dir: &Path, store: u64, from: Lsn, epoch: u64, limit: Lsn) -> Result<LogReader, LogError> {
-        LogReader::open_as(dir, store, from, epoch, limit, false)
-    }
-
-    /// [`LogReader::open_until`] for a reader that has time, beside others that work: nothing is read ahead of it, and
-    /// it takes little memory.
-    pub fn open_at_ease(dir: &Path, store: u64, from: Lsn, epoch: u64, limit: Lsn) -> Result<LogReader, LogError> {
-        LogReader::open_as(dir, store, from, epoch, limit, true)
-    }
-
-    fn open_as(dir: &Path, store: u64, from: Lsn, epoch: u64, limit: Lsn, alone: bool) -> Result<LogReader, LogError> {
         let found = scan(dir, false)?;
         let order = chain(&found, store, from.get())?;
         let in_use = found.iter().filter_map(|f| match f.header {
@@ -199,7 +189,7 @@ impl LogReader {
         let low = block_down(from.get());
         Ok(LogReader {
             store,
-            ahead: ReadAhead::new(segments, low, block_down(limit.get()), alone),
+            ahead: ReadAhead::new(segments, low, block_down(limit.get())),
             whole: limit == Lsn::MAX,
             window: Window { bytes: AlignedBuf::zeroed(0), skip: 0, low, high: low },
             at: from.get(),

@@ -61,7 +61,7 @@ impl Core {
             self.events.error(format_args!("log: consumer '{name}' is cut off and has to begin anew: {why}"));
         }
         if !names.is_empty() {
-            self.followers.wake();
+            self.followers.wake_all();
             self.wake_space_waiters();
         }
     }

@@ -49,7 +49,7 @@ impl Writer {
         self.work();
         self.core.ended.store(true, SeqCst);
         self.core.waiters.wake(self.written, self.durable, true);
-        self.core.followers.wake();
+        self.core.followers.wake_all();
     }
 
     fn work(&mut self) {

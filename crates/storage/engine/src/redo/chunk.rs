@@ -25,12 +25,12 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use gannet_base::{Lsn, PageNo, Reader, Writer, crc32c};
-use gannet_buffer::{Error, decode_payload};
+use gannet_buffer::decode_payload;
 use gannet_log::Record;
 use gannet_runtime::{File, OpenOptions, fs};
 
-use super::EXTENT;
-use crate::control::io;
+use super::{EXTENT, undecodable};
+use crate::control::{damaged, io};
 use crate::plant::{Fault, planted};
 use crate::{EngineError, Result};
 
@@ -209,12 +209,10 @@ impl Chunk {
     }
 }
 
-/// Gathers the changes of a stretch of the log.
-pub(crate) struct Builder {
-    store: u64,
-    start: Lsn,
-    changes: Vec<(u64, u32)>,
-}
+/// The changes of a stretch of the log: for each the page's number, and behind it the place of its record from the
+/// stretch's start on, in units of 8 bytes, as the lower half. In the order of the log, or in any.
+#[derive(Default)]
+pub(crate) struct Changes(Vec<u64>);
 
 /// A chunk to be written.
 pub(crate) struct Built {
@@ -223,69 +221,73 @@ pub(crate) struct Built {
     pub(crate) hot: Vec<PageNo>,
 }
 
-/// Adds the pages that a record changes, each with the record's place behind `start`.
-pub(crate) fn list_changes(
-    start: Lsn,
-    record: &Record<'_>,
-    changes: &mut Vec<(u64, u32)>,
-) -> std::result::Result<(), Error> {
-    let at = (record.start.since(start) / UNIT) as u32;
-    decode_payload(record.payload, |no, _, _| {
-        if planted(Fault::IndexLeavesOut) && at.is_multiple_of(3) {
-            return Ok(());
+impl Changes {
+    pub(crate) fn new() -> Changes {
+        Changes::default()
+    }
+
+    /// Adds the pages that a record changes; the stretch begins at `start`.
+    pub(crate) fn add(&mut self, start: Lsn, record: &Record<'_>) -> Result<()> {
+        let at = record.start.since(start) / UNIT;
+        let mut indexable = u32::try_from(at).is_ok();
+        let decoded = decode_payload(record.payload, |no, _, _| {
+            if planted(Fault::IndexLeavesOut) && at.is_multiple_of(3) {
+                return Ok(());
+            }
+            indexable &= no.0 >> 32 == 0;
+            let change = no.0 << 32 | at;
+            if self.0.last() != Some(&change) {
+                self.0.push(change);
+            }
+            Ok(())
+        });
+        decoded.map_err(|e| undecodable(record.lsn, &e))?;
+        // A page's number takes the other half: 64 TiB of pages.
+        if indexable { Ok(()) } else { Err(damaged("the log changes pages that cannot be")) }
+    }
+
+    pub(crate) fn append(&mut self, other: Changes) {
+        if self.0.is_empty() {
+            *self = other;
+        } else {
+            self.0.extend_from_slice(&other.0);
         }
-        if changes.last() != Some(&(no.0, at)) {
-            changes.push((no.0, at));
-        }
-        Ok(())
-    })
-}
-
-impl Builder {
-    pub(crate) fn new(store: u64, start: Lsn) -> Builder {
-        Builder { store, start, changes: Vec::new() }
     }
 
-    pub(crate) fn add(&mut self, record: &Record<'_>) -> std::result::Result<(), Error> {
-        list_changes(self.start, record, &mut self.changes)
-    }
-
-    /// Of what [`list_changes`] gave, in any order.
-    pub(crate) fn of(store: u64, start: Lsn, changes: Vec<(u64, u32)>) -> Builder {
-        Builder { store, start, changes }
-    }
-
-    /// The chunk up to `end`. `None`: a page's number is too great to be indexed.
-    pub(crate) fn finish(mut self, end: Lsn, epochs: &[(Lsn, u64)]) -> Option<Built> {
-        self.changes.sort_unstable();
-        self.changes.dedup();
+    /// The chunk of the stretch from `start` to `end`.
+    pub(crate) fn chunk(mut self, store: u64, start: Lsn, end: Lsn, epochs: &[(Lsn, u64)]) -> Built {
+        self.0.sort_unstable();
+        self.0.dedup();
+        let page = |change: &u64| change >> 32;
         let (mut table, mut entries, mut count) = (Vec::new(), Vec::new(), 0u32);
         let mut hot: Vec<(usize, PageNo)> = Vec::new();
         let (mut ends, mut lists) = (Vec::new(), Vec::new());
-        for extent in self.changes.chunk_by(|a, b| a.0 / EXTENT == b.0 / EXTENT) {
-            let number = u32::try_from(extent[0].0 / EXTENT).ok()?;
+        for extent in self.0.chunk_by(|a, b| page(a) / EXTENT == page(b) / EXTENT) {
             let place = entries.len();
             count += 1;
             let mut mask = 0u64;
             ends.clear();
             lists.clear();
-            for page in extent.chunk_by(|a, b| a.0 == b.0) {
-                mask |= 1 << (page[0].0 % EXTENT);
-                if page.len() >= LEAST_HOT {
-                    hot.push((page.len(), PageNo(page[0].0)));
+            for changes in extent.chunk_by(|a, b| page(a) == page(b)) {
+                let no = page(&changes[0]);
+                mask |= 1 << (no % EXTENT);
+                if changes.len() >= LEAST_HOT {
+                    hot.push((changes.len(), PageNo(no)));
                 }
                 let mut before = 0;
-                for &(_, at) in page {
-                    Writer::new(&mut lists).varint((at - before).into());
+                for change in changes {
+                    let at = change & u64::from(u32::MAX);
+                    Writer::new(&mut lists).varint(at - before);
                     before = at;
                 }
                 Writer::new(&mut ends).u32(lists.len() as u32);
             }
             Writer::new(&mut entries).u64(mask).bytes(&ends).bytes(&lists);
-            Writer::new(&mut table).u32(number).u32(u32::try_from(place).ok()?).u32(crc32c(0, &entries[place..]));
+            let number = (page(&extent[0]) / EXTENT) as u32;
+            Writer::new(&mut table).u32(number).u32(place as u32).u32(crc32c(0, &entries[place..]));
         }
         let mut rest = Vec::with_capacity(HEAD + table.len() + entries.len());
-        Writer::new(&mut rest).u64(self.store).u64(self.start.0).u64(end.0).u32(epochs.len() as u32).u32(count);
+        Writer::new(&mut rest).u64(store).u64(start.0).u64(end.0).u32(epochs.len() as u32).u32(count);
         for (from, epoch) in epochs {
             Writer::new(&mut rest).u64(from.0).u64(*epoch);
         }
@@ -295,7 +297,7 @@ impl Builder {
         Writer::new(&mut bytes).bytes(&MAGIC).u32(VERSION).u32(crc32c(0, &rest)).bytes(&rest);
         hot.sort_unstable_by(|a, b| b.cmp(a));
         let hot = hot.into_iter().take(MOST_HOT).map(|h| h.1).collect();
-        Some(Built { bytes, hot })
+        Built { bytes, hot }
     }
 }
 
@@ -388,14 +390,14 @@ mod tests {
     #[test]
     fn finds_what_was_added_and_refuses_what_was_not_written() {
         let start = Lsn(4096);
-        let mut builder = Builder::new(7, start);
+        let mut changes = Changes::new();
         let mut want = std::collections::BTreeMap::<u64, Vec<u64>>::new();
         let mut at = start.0;
         for i in 0..2000u64 {
             let pages = [3, i % 97 * 11, (i * i) % 5000, 3];
             let payload = payload(&pages);
             let record = Record { start: Lsn(at), lsn: Lsn(at + 80), kind: RecordKind::Mtr, payload: &payload };
-            builder.add(&record).unwrap();
+            changes.add(start, &record).unwrap();
             for no in pages {
                 let list = want.entry(no).or_default();
                 if list.last() != Some(&at) {
@@ -405,7 +407,7 @@ mod tests {
             at += 80;
         }
         let middle = Lsn(start.0 + 80_000);
-        let built = builder.finish(Lsn(at), &[(start, 5), (middle, 6)]).unwrap();
+        let built = changes.chunk(7, start, Lsn(at), &[(start, 5), (middle, 6)]);
         assert!(built.hot[0] == PageNo(3) && built.hot.len() <= MOST_HOT);
         let chunk = Chunk::decode(7, built.bytes.clone()).unwrap();
         assert_eq!((chunk.start, chunk.end, chunk.epoch_at(middle)), (start, Lsn(at), 6));

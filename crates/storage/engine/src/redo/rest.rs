@@ -7,9 +7,9 @@ use gannet_base::sync::{Arc, Mutex};
 use gannet_log::{Batch, LogReader, RecordKind};
 use gannet_runtime::{File, OpenOptions};
 
-use super::chunk::{self, Builder, Chunk, list_changes};
+use super::SORTERS;
+use super::chunk::{self, Changes, Chunk};
 use super::crew::Crew;
-use super::{SORTERS, undecodable};
 use crate::Result;
 use crate::control::{damaged, io};
 use crate::plant::{Path, note};
@@ -31,7 +31,7 @@ pub(crate) struct Rest {
 struct Making {
     start: Lsn,
     /// The changes of the batches that were looked through.
-    changes: Vec<(u64, u32)>,
+    changes: Changes,
     /// How many batches are still to be looked through; plus one as long as batches may be added.
     open: usize,
     /// Its end and epochs, when all its batches are known.
@@ -60,7 +60,7 @@ impl Bench {
         chunks.batches.push((batch.end(), start));
         match chunks.making.iter_mut().find(|m| m.start == start) {
             Some(making) => making.open += 1,
-            None => chunks.making.push(Making { start, changes: Vec::new(), open: 2, end: None }),
+            None => chunks.making.push(Making { start, changes: Changes::new(), open: 2, end: None }),
         }
     }
 
@@ -72,13 +72,7 @@ impl Bench {
             at.map(|at| chunks.batches.swap_remove(at).1).ok_or_else(|| damaged("a batch of the log came twice"))?
         };
         let changes = changes_in(batch, start)?;
-        self.done(start, |making| {
-            if making.changes.is_empty() {
-                making.changes = changes;
-            } else {
-                making.changes.extend_from_slice(&changes);
-            }
-        })
+        self.done(start, |making| making.changes.append(changes))
     }
 
     /// The chunk at `start` has no more batches.
@@ -99,9 +93,8 @@ impl Bench {
         let Making { changes, end, .. } = chunks.making.swap_remove(at);
         drop(chunks);
         let (end, epochs) = end.unwrap_or((start, Vec::new()));
-        let built = Builder::of(self.store, start, changes).finish(end, &epochs);
-        let chunk = built.and_then(|b| Chunk::decode(self.store, b.bytes));
-        let chunk = chunk.ok_or_else(|| damaged("the log changes pages that cannot be"))?;
+        let chunk = Chunk::decode(self.store, changes.chunk(self.store, start, end, &epochs).bytes);
+        let chunk = chunk.ok_or_else(|| damaged("a chunk of the log's index was made wrong"))?;
         self.chunks.lock().made.push(chunk);
         Ok(())
     }
@@ -151,10 +144,10 @@ fn take_made(bench: &Bench, chunks: &mut Vec<Chunk>) {
     chunks.append(&mut made);
 }
 
-fn changes_in(batch: &Batch, start: Lsn) -> Result<Vec<(u64, u32)>> {
-    let mut changes = Vec::new();
+fn changes_in(batch: &Batch, start: Lsn) -> Result<Changes> {
+    let mut changes = Changes::new();
     for record in batch.records().filter(|r| r.kind == RecordKind::Mtr) {
-        list_changes(start, &record, &mut changes).map_err(|e| undecodable(record.lsn, &e))?;
+        changes.add(start, &record)?;
     }
     Ok(changes)
 }
