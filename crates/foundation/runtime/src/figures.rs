@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use gannet_telemetry::{Counter, during};
+use gannet_telemetry::{Counter, FileKind, during, session_used_file};
 
 use crate::now_ns;
 
@@ -25,9 +25,10 @@ pub enum FileUse {
     Other,
 }
 
-const USES: usize = 3;
-
 impl FileUse {
+    /// How many there are.
+    pub const COUNT: usize = 3;
+
     /// The gauge of those that are under way.
     fn pending(self) -> Counter {
         match self {
@@ -71,18 +72,24 @@ impl FileCount {
 }
 
 /// A file's figures, by [`FileUse`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileFigures {
     /// Where it is; of closed ones the name alone.
     pub path: PathBuf,
+    /// What it is for.
+    pub kind: FileKind,
     /// How often it is open; 0: the sum of closed ones.
     pub open: u64,
     /// Reads, writes, others.
-    pub uses: [FileCount; USES],
+    pub uses: [FileCount; FileUse::COUNT],
 }
 
 impl FileFigures {
-    fn add(&mut self, uses: &[FileCount; USES]) {
+    fn new(path: PathBuf, kind: FileKind) -> FileFigures {
+        FileFigures { path, kind, open: 0, uses: Default::default() }
+    }
+
+    fn add(&mut self, uses: &[FileCount; FileUse::COUNT]) {
         self.uses.iter_mut().zip(uses).for_each(|(sum, n)| sum.add(n));
     }
 }
@@ -100,11 +107,12 @@ struct Cell {
 #[derive(Debug)]
 pub(crate) struct Tally {
     path: PathBuf,
-    cells: [Cell; USES],
+    kind: FileKind,
+    cells: [Cell; FileUse::COUNT],
 }
 
 static OPEN: Mutex<Vec<Weak<Tally>>> = Mutex::new(Vec::new());
-static CLOSED: Mutex<BTreeMap<String, FileFigures>> = Mutex::new(BTreeMap::new());
+static CLOSED: Mutex<BTreeMap<(String, FileKind), FileFigures>> = Mutex::new(BTreeMap::new());
 
 /// Names of closed files that are kept at most.
 const MOST_CLOSED: usize = 256;
@@ -120,7 +128,8 @@ impl Tally {
             min_ns: AtomicU64::new(u64::MAX),
             max_ns: zero(),
         };
-        let tally = Arc::new(Tally { path: path.into(), cells: std::array::from_fn(|_| cell()) });
+        let tally =
+            Arc::new(Tally { path: path.into(), kind: FileKind::of(path), cells: std::array::from_fn(|_| cell()) });
         let mut open = OPEN.lock();
         if open.len() == open.capacity() {
             open.retain(|t| t.strong_count() > 0);
@@ -141,10 +150,11 @@ impl Tally {
         cell.total_ns.fetch_add(ns, Relaxed);
         cell.min_ns.fetch_min(ns, Relaxed);
         cell.max_ns.fetch_max(ns, Relaxed);
+        session_used_file(self.kind, count as u64, ns);
         result
     }
 
-    fn uses(&self) -> [FileCount; USES] {
+    fn uses(&self) -> [FileCount; FileUse::COUNT] {
         self.cells.each_ref().map(|c| FileCount {
             count: c.count.load(Relaxed),
             bytes: c.bytes.load(Relaxed),
@@ -160,9 +170,9 @@ impl Drop for Tally {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let name: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();
         let mut closed = CLOSED.lock();
-        if closed.len() < MOST_CLOSED || closed.contains_key(&name) {
-            let path = PathBuf::from(&name);
-            closed.entry(name).or_insert_with(|| FileFigures { path, ..FileFigures::default() }).add(&self.uses());
+        let (path, key) = (PathBuf::from(&name), (name, self.kind));
+        if closed.len() < MOST_CLOSED || closed.contains_key(&key) {
+            closed.entry(key).or_insert_with(|| FileFigures::new(path, self.kind)).add(&self.uses());
         }
     }
 }
@@ -182,7 +192,7 @@ pub fn file_figures() -> Vec<FileFigures> {
     let open: Vec<Arc<Tally>> = OPEN.lock().iter().filter_map(Weak::upgrade).collect();
     let mut by_path: BTreeMap<&Path, FileFigures> = BTreeMap::new();
     for tally in &open {
-        let made = || FileFigures { path: tally.path.clone(), ..FileFigures::default() };
+        let made = || FileFigures::new(tally.path.clone(), tally.kind);
         let figures = by_path.entry(&tally.path).or_insert_with(made);
         figures.open += 1;
         figures.add(&tally.uses());

@@ -25,6 +25,7 @@ pub use digest::{
 pub use events::{Events, Severity};
 pub use histogram::{BUCKETS, Histogram};
 pub use session::{
-    Current, SessionCounters, cpu_from, cpu_upto, measure_cpu, measures_cpu, put_aside, session_waited, take_up,
+    Current, SessionCounters, cpu_from, cpu_upto, measure_cpu, measures_cpu, put_aside, session_used_file,
+    session_waited, take_up,
 };
-pub use waits::Wait;
+pub use waits::{Event, FileKind, Wait};

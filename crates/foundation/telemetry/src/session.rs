@@ -7,10 +7,10 @@
 
 use std::cell::Cell;
 
-use gannet_base::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_base::sync::{Mutex, OnceLock};
 
-use crate::{Counter, Scope, Wait};
+use crate::{Counter, Event, FileKind, Scope, Wait};
 
 /// A block of counters. Written by the thread that runs the session, read by anybody. On lines of its own, of which a
 /// simple statement counts on two. Many sessions never count the rarer ones, or wait for nothing.
@@ -21,7 +21,7 @@ struct Cells {
     /// The others, in parts that the first one makes.
     cold: [OnceLock<Box<[AtomicU64; PART]>>; COLD_PARTS],
     /// How often and how long was waited for each event, of those that were waited for.
-    waits: Mutex<Vec<(Wait, u64, u64)>>,
+    waits: Mutex<Vec<(Event, u64, u64)>>,
     /// Processor time that the session's commands have taken, in nanoseconds.
     cpu: AtomicU64,
 }
@@ -88,8 +88,8 @@ impl Cells {
     }
 }
 
-/// Processor time of sessions is measured.
-static MEASURES_CPU: AtomicBool = AtomicBool::new(false);
+/// How many servers of the process measure the processor time of sessions.
+static MEASURES_CPU: AtomicUsize = AtomicUsize::new(0);
 
 /// The block that counts now, to be put aside and taken up again.
 #[derive(Clone, Copy, Default)]
@@ -143,11 +143,11 @@ impl SessionCounters {
         self.0.cpu.load(Relaxed)
     }
 
-    /// How often and how long, in nanoseconds, was waited for each event, in the order of [`Wait::ALL`]. They are not
+    /// How often and how long, in nanoseconds, was waited for each event, each at its [`Event::place`]. They are not
     /// reset.
-    pub fn waits(&self) -> [(u64, u64); Wait::COUNT] {
-        let mut all = [(0, 0); Wait::COUNT];
-        self.0.waits.lock().iter().for_each(|(wait, count, ns)| all[*wait as usize] = (*count, *ns));
+    pub fn waits(&self) -> [(u64, u64); Event::COUNT] {
+        let mut all = [(0, 0); Event::COUNT];
+        self.0.waits.lock().iter().for_each(|(event, count, ns)| all[event.place()] = (*count, *ns));
         all
     }
 
@@ -194,11 +194,23 @@ pub(crate) fn bump_all<const N: usize>(some: [(Counter, u64); N]) {
 /// The session that runs on this thread, if there is one, has waited: [`crate::waited`] says so, which counts for the
 /// whole server. Where a session waits without a stack, its thread has nothing of it then, and says it later.
 pub fn session_waited(why: Wait, ns: u64) {
+    // The file's operation is counted by whoever runs it, which waits for nothing where the machine has it at once.
+    if !why.is_of_file() {
+        session_did(Event::Wait(why), 1, ns);
+    }
+}
+
+/// The session that runs on this thread, if there is one, has done so many operations on a file.
+pub fn session_used_file(kind: FileKind, count: u64, ns: u64) {
+    session_did(Event::File(kind), count, ns);
+}
+
+fn session_did(event: Event, times: u64, ns: u64) {
     if let Current(Some(cells)) = CURRENT.get() {
         let mut waits = cells.waits.lock();
-        match waits.iter_mut().find(|(wait, ..)| *wait == why) {
-            Some((_, count, sum)) => (*count, *sum) = (*count + 1, sum.wrapping_add(ns)),
-            None => waits.push((why, 1, ns)),
+        match waits.iter_mut().find(|(known, ..)| *known == event) {
+            Some((_, count, sum)) => (*count, *sum) = (count.wrapping_add(times), sum.wrapping_add(ns)),
+            None => waits.push((event, times, ns)),
         }
     }
 }
@@ -206,12 +218,16 @@ pub fn session_waited(why: Wait, ns: u64) {
 /// Whether processor time is measured, which costs two system calls a command and for each wait in it.
 #[inline(always)]
 pub fn measures_cpu() -> bool {
-    MEASURES_CPU.load(Relaxed)
+    MEASURES_CPU.load(Relaxed) > 0
 }
 
-/// Turns that on or off.
+/// A server of the process begins or ends to measure it: each in turn.
 pub fn measure_cpu(on: bool) {
-    MEASURES_CPU.store(on, Relaxed);
+    if on {
+        MEASURES_CPU.fetch_add(1, Relaxed);
+    } else {
+        MEASURES_CPU.fetch_sub(1, Relaxed);
+    }
 }
 
 /// The current session's command goes on, when its thread has taken so much processor time.

@@ -1,4 +1,6 @@
-//! Wait events: every reason for which a task may wait, declared once.
+//! Wait events: every reason for which a task may wait, declared once; and the kinds of files.
+
+use std::path::Path;
 
 macro_rules! waits {
     ($($(#[$doc:meta])* $id:ident = $name:literal;)*) => {
@@ -104,4 +106,128 @@ waits! {
     Background = "wait/idle/background";
     /// A worker with nothing to run.
     WorkerIdle = "wait/idle/worker";
+}
+
+impl Wait {
+    /// For an operation on a file, which is counted by its [`FileKind`], too.
+    pub const fn is_of_file(self) -> bool {
+        matches!(self, Wait::FileRead | Wait::FileWrite | Wait::FileSync | Wait::FileMeta)
+    }
+}
+
+macro_rules! files {
+    ($($(#[$doc:meta])* $id:ident = $name:literal;)*) => {
+        /// What a file is for. Operations on files are told apart by it, under MySQL's names where it has such files.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[repr(u8)]
+        pub enum FileKind {
+            $($(#[$doc])* $id,)*
+        }
+
+        impl FileKind {
+            /// All kinds in order of declaration.
+            pub const ALL: &[FileKind] = &[$(FileKind::$id),*];
+            /// How many there are.
+            pub const COUNT: usize = Self::ALL.len();
+
+            /// The name of the events: `wait/io/file/what`.
+            pub const fn name(self) -> &'static str {
+                match self { $(FileKind::$id => concat!("wait/io/file/", $name),)* }
+            }
+        }
+    };
+}
+
+files! {
+    /// The engine's pages.
+    Data = "innodb/innodb_data_file";
+    /// Copies of pages that are about to be overwritten.
+    DoubleWrite = "innodb/innodb_dblwr_file";
+    /// The write-ahead log.
+    Log = "innodb/innodb_log_file";
+    /// What finds a page's records in it.
+    LogIndex = "gannet/log_index";
+    /// Where recovery begins.
+    Control = "gannet/control";
+    /// The binary log.
+    BinaryLog = "sql/binlog";
+    /// Rows that a statement has no memory for.
+    Temporary = "innodb/innodb_temp_file";
+    /// Any other.
+    Other = "gannet/other";
+}
+
+impl FileKind {
+    /// By a file's name, and the directory it lies in.
+    pub fn of(path: &Path) -> FileKind {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        match &*name {
+            "data.gnt" => FileKind::Data,
+            n if n.contains("double") => FileKind::DoubleWrite,
+            n if n.ends_with(".log") => FileKind::Log,
+            n if n.ends_with(".idx") => FileKind::LogIndex,
+            n if n.contains("control") => FileKind::Control,
+            n if n.starts_with("binlog.") || n.contains("-bin.") => FileKind::BinaryLog,
+            _ if path.components().any(|c| c.as_os_str() == "#tmp") => FileKind::Temporary,
+            _ => FileKind::Other,
+        }
+    }
+}
+
+/// What a session's waits are told apart by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// Why a task waited; files apart.
+    Wait(Wait),
+    /// An operation on a file.
+    File(FileKind),
+}
+
+impl Event {
+    /// How many there are.
+    pub const COUNT: usize = Wait::COUNT + FileKind::COUNT;
+
+    /// All of them, each at its [`Event::place`].
+    pub fn all() -> impl Iterator<Item = Event> {
+        let waits = Wait::ALL.iter().map(|wait| Event::Wait(*wait));
+        waits.chain(FileKind::ALL.iter().map(|kind| Event::File(*kind)))
+    }
+
+    /// Its place among all.
+    pub const fn place(self) -> usize {
+        match self {
+            Event::Wait(wait) => wait as usize,
+            Event::File(kind) => Wait::COUNT + kind as usize,
+        }
+    }
+
+    /// Its name as shown to people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Event::Wait(wait) => wait.name(),
+            Event::File(kind) => kind.name(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_stand_in_their_places() {
+        assert!(Event::all().enumerate().all(|(at, event)| event.place() == at));
+        assert_eq!(Event::all().count(), Event::COUNT);
+        assert!(Wait::ALL.iter().all(|wait| wait.is_of_file() == wait.name().starts_with("wait/io/file_")));
+    }
+
+    #[test]
+    fn files_are_known_by_their_names() {
+        let of = |path: &str| FileKind::of(Path::new(path)).name();
+        assert_eq!(of("/d/data.gnt"), "wait/io/file/innodb/innodb_data_file");
+        assert_eq!(of("/d/log/000001.log"), "wait/io/file/innodb/innodb_log_file");
+        assert_eq!(of("/d/binlog.000001"), "wait/io/file/sql/binlog");
+        assert_eq!(of("/d/#tmp/17"), "wait/io/file/innodb/innodb_temp_file");
+        assert_eq!(of("/d/auto.cnf"), "wait/io/file/gannet/other");
+    }
 }

@@ -48,8 +48,10 @@ pub struct Kept {
 /// Which are on.
 pub struct Consumers {
     bits: AtomicU16,
-    /// Processor time is measured for it.
+    /// Processor time is measured for them.
     measures: AtomicBool,
+    /// Users' processor time is shown, whatever is on.
+    of_users: AtomicBool,
 }
 
 /// Nothing is collected, whatever is on: `performance_schema` is OFF.
@@ -60,7 +62,7 @@ impl Default for Consumers {
     fn default() -> Self {
         let statements = Consumer::StatementsCurrent.bit() | Consumer::StatementsHistory.bit();
         let bits = statements | Consumer::TransactionsCurrent.bit() | Consumer::TransactionsHistory.bit();
-        Consumers { bits: AtomicU16::new(bits), measures: AtomicBool::new(false) }
+        Consumers { bits: AtomicU16::new(bits), measures: AtomicBool::new(false), of_users: AtomicBool::new(false) }
     }
 }
 
@@ -112,9 +114,20 @@ impl Consumers {
         self.follow();
     }
 
-    /// Processor time is measured while its consumer is on: by the process, where other servers may be, too.
+    /// `userstat` is on, whose tables have users' processor time, or off.
+    pub fn switch_users(&self, on: bool) {
+        self.of_users.store(on, Relaxed);
+        self.follow();
+    }
+
+    /// Processor time is measured, for a consumer or for `userstat`.
+    pub fn measures_cpu(&self) -> bool {
+        self.measures.load(Relaxed)
+    }
+
+    /// Processor time is measured while somebody shows it: by the process, where other servers may be, too.
     fn follow(&self) {
-        let on = self.is_on(Consumer::StatementsCpu);
+        let on = self.is_on(Consumer::StatementsCpu) || self.of_users.load(Relaxed);
         if self.measures.swap(on, Relaxed) != on {
             gannet_telemetry::measure_cpu(on);
         }
@@ -128,6 +141,14 @@ impl Consumers {
             self.bits.fetch_and(!consumer.bit(), Relaxed);
         }
         self.follow();
+    }
+}
+
+impl Drop for Consumers {
+    fn drop(&mut self) {
+        if self.measures.load(Relaxed) {
+            gannet_telemetry::measure_cpu(false);
+        }
     }
 }
 

@@ -73,6 +73,7 @@ impl Instance {
             self.workers = Some(Arc::new(workers));
         }
         self.core.collect(globals.get(Live::PerformanceSchema).as_bool());
+        self.core.registry.consumers.switch_users(globals.get(Live::Userstat).as_bool());
         // A simulated server has no sampler: its life is steps, not seconds. Nor has it logs of statements.
         let (core, logged) = (self.core.clone(), self.core.clone());
         self.tasks.lock().extend([

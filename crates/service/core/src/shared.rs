@@ -277,6 +277,7 @@ impl Core {
                 }
             }
             Then::Collecting => self.collect(value.as_bool()),
+            Then::Users => self.registry.consumers.switch_users(value.as_bool()),
             Then::FlushPolicy => self.engine.set_flush_policy(flush_policy(&value)),
             Then::Checkpoint => self.engine.hold_checkpoint(value.as_bool()),
             Then::ScrubPace => self.engine.set_scrub_pace(value.as_u64()),

@@ -81,6 +81,15 @@ impl TreesSince {
         all
     }
 
+    /// Rows of all tables that were read or changed since the last reset.
+    pub fn sum(&self, core: &crate::Core) -> u64 {
+        let of = |table: &Table| {
+            let uses = self.of(table);
+            uses.read() + uses.changed()
+        };
+        core.catalog.snapshot().all_tables().map(|table| of(table)).sum()
+    }
+
     /// Counts from zero again.
     pub fn reset(&self, core: &crate::Core) {
         let mut now = HashMap::new();

@@ -5,15 +5,15 @@
 
 use crate::sums::Of;
 use gannet_base::sync::Mutex;
-use gannet_telemetry::{SessionCounters, Wait};
+use gannet_telemetry::{Event, SessionCounters};
 
-/// How often and how long, in nanoseconds, was waited for each event, in the order of [`Wait::ALL`].
+/// How often and how long, in nanoseconds, was waited for each event, at its [`Event::place`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waits([(u64, u64); Wait::COUNT]);
+pub struct Waits([(u64, u64); Event::COUNT]);
 
 impl Default for Waits {
     fn default() -> Self {
-        Waits([(0, 0); Wait::COUNT])
+        Waits([(0, 0); Event::COUNT])
     }
 }
 
@@ -34,12 +34,9 @@ impl Waits {
     }
 
     /// Each event that was waited for: count and nanoseconds.
-    pub fn each(&self) -> impl Iterator<Item = (Wait, u64, u64)> {
-        Wait::ALL
-            .iter()
-            .zip(&self.0)
-            .filter(|(_, (count, _))| *count > 0)
-            .map(|(wait, (count, ns))| (*wait, *count, *ns))
+    pub fn each(&self) -> impl Iterator<Item = (Event, u64, u64)> {
+        let all = Event::all().zip(&self.0);
+        all.filter(|(_, (count, _))| *count > 0).map(|(event, (count, ns))| (event, *count, *ns))
     }
 }
 
@@ -93,6 +90,7 @@ impl SessionWaits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gannet_telemetry::Wait;
 
     #[test]
     fn each_sum_counts_from_its_own_moment() {

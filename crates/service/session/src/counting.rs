@@ -34,6 +34,12 @@ pub(crate) fn work_done(session: &mut Session) -> Work {
     Work { counters, memory: session.entry.memory.end_statement() }
 }
 
+/// This server measures processor time, not only another one of the process.
+#[inline]
+pub(crate) fn measures_cpu(session: &Session) -> bool {
+    gannet_telemetry::measures_cpu() && session.server.registry.consumers.measures_cpu()
+}
+
 /// Processor time of the session's commands up to here.
 #[cold]
 pub(crate) fn cpu_now(session: &Session) -> u64 {

@@ -576,7 +576,7 @@ pub(crate) fn conclude(
     }
     let works = figures.works || session.entry.memory.is_touched();
     let work = works.then(|| counting::work_done(session));
-    let cpu_ns = if gannet_telemetry::measures_cpu() { counting::cpu_taken(session).min(latency) } else { 0 };
+    let cpu_ns = if counting::measures_cpu(session) { counting::cpu_taken(session).min(latency) } else { 0 };
     let execution = Execution {
         latency_ns: latency,
         locks_ns,

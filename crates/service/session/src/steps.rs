@@ -442,7 +442,7 @@ impl InnerAccount {
     }
 
     fn cpu_ns(session: &Session) -> u64 {
-        if gannet_telemetry::measures_cpu() { super::counting::cpu_now(session) } else { 0 }
+        if super::counting::measures_cpu(session) { super::counting::cpu_now(session) } else { 0 }
     }
 
     /// Adds it to the program's figures, and what was read and sent to those of the statement around.

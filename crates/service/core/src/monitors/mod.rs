@@ -342,6 +342,31 @@ mod tests {
         assert_eq!((of("dml_rea_s"), of("dml%rea_s"), of("%nserts")), (0, 2, 2));
     }
 
+    /// `docs/metrics.md` names each of MySQL's metrics that is not here, with its reason: none is forgotten when one is
+    /// added or taken away.
+    #[test]
+    fn mysqls_are_here_or_explained() {
+        const MYSQLS: usize = 311;
+        let page = include_str!("../../../../../docs/metrics.md");
+        let mut absent = std::collections::BTreeSet::new();
+        for row in page.lines().filter(|line| line.starts_with("| ")) {
+            let named: Vec<&str> = row.split('|').nth(2).unwrap().split('`').skip(1).step_by(2).collect();
+            for name in named.iter().filter(|name| !name.ends_with('_')) {
+                assert!(absent.insert(name.to_string()), "{name} stands there twice");
+                // "The same with" another beginning.
+                if let Some(other) = named.iter().find(|name| name.ends_with('_')) {
+                    let (_, kind) = name.split_once("_read_").unwrap();
+                    absent.insert(format!("{other}{kind}"));
+                }
+            }
+        }
+        let here = metrics().iter().filter(|m| !m.name.starts_with("gannet_"));
+        let both: Vec<&str> = here.clone().map(|m| &*m.name).filter(|name| absent.contains(*name)).collect();
+        assert!(both.is_empty(), "here, and said not to be: {both:?}");
+        assert_eq!(here.count() + absent.len(), MYSQLS);
+        assert!(page.contains(&format!("Of MySQL's {MYSQLS} metrics {} are there", MYSQLS - absent.len())));
+    }
+
     #[test]
     fn what_is_off_stands_still() {
         let metric = metrics().iter().find(|m| m.name == "dml_reads").unwrap();

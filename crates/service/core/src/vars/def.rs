@@ -131,6 +131,8 @@ pub enum Then {
     Fixed,
     /// What performance_schema collects begins or ends.
     Collecting,
+    /// Users' processor time is measured, or not any more.
+    Users,
     /// The binary log goes on in a new file.
     BinlogFile,
     /// Rows have another form in the binary log from the next statement on, commits wait for replicas or do not.

@@ -75,7 +75,7 @@ live! {
     SlowQueryLog = boolean("slow_query_log", Global, false).then(Then::StatementLogs).help("write statements that take long_query_time to slow_query_log_file");
     SlowQueryLogFile = text("slow_query_log_file", Global, "").then(Then::StatementLogs).help("file of the slow query log (default: HOST-slow.log in the datadir)");
     LogOutput = text("log_output", Global, "FILE").then(Then::StatementLogs).help("where statements are logged: FILE, TABLE, both, or NONE");
-    Userstat = boolean("userstat", Global, false).help("TABLE_STATISTICS, INDEX_STATISTICS, USER_STATISTICS and CLIENT_STATISTICS show what was counted");
+    Userstat = boolean("userstat", Global, false).then(Then::Users).help("TABLE_STATISTICS, INDEX_STATISTICS, USER_STATISTICS and CLIENT_STATISTICS show what was counted");
     LogQueriesNotUsingIndexes = boolean("log_queries_not_using_indexes", Global, false).then(Then::StatementLogs).help("they are slow, too");
     LogSlowReplicaStatements = boolean("log_slow_replica_statements", Global, false).help("statements of a source's log may be slow, too: from the next START REPLICA on");
     LogSlowAdminStatements = boolean("log_slow_admin_statements", Global, false).then(Then::StatementLogs).help("ALTER TABLE and the like may be slow, too");

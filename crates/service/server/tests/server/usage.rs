@@ -114,10 +114,89 @@ fn processor_time_of_statements() {
         );
         assert_eq!(rows(&mut c, &sql), [["1", "1"]], "{sum}");
     }
+    // Users' processor time is measured for its own sake, and no more when nobody shows any.
     run(&mut c, "SET GLOBAL userstat = ON");
-    assert_eq!(one(&mut c, "SELECT CPU_TIME > 0 FROM information_schema.USER_STATISTICS WHERE USER = 'root'"), "1");
-    // And no more.
     run(&mut c, &switch.replace("YES", "NO"));
+    const OF_ROOT: &str = "SELECT CPU_TIME FROM information_schema.USER_STATISTICS WHERE USER = 'root'";
+    let seconds = |c: &mut Connection| one(c, OF_ROOT).parse::<f64>().unwrap();
+    let before = seconds(&mut c);
+    run(&mut c, busy);
+    assert!(seconds(&mut c) - before > 0.001, "{before}");
+    run(&mut c, "SET GLOBAL userstat = OFF");
     run(&mut c, "SELECT 7");
     assert_eq!(of(&mut c, "SELECT 7")[0], 0);
+}
+
+/// What a table says of files, sockets and rows, the table of waits says too.
+#[test]
+fn waits_are_the_same_everywhere() {
+    let r = Running::start();
+    let mut c = r.connect();
+    run_each(
+        &mut c,
+        &[
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (id INT AUTO_INCREMENT PRIMARY KEY, s VARCHAR(300))",
+            "TRUNCATE performance_schema.events_waits_summary_global_by_event_name",
+            "INSERT INTO d.t (s) VALUES (REPEAT('x', 300)), (REPEAT('y', 300))",
+        ],
+    );
+    // TRUNCATE of the waits was one of the others, too.
+    assert_eq!(
+        rows(
+            &mut c,
+            "SELECT COUNT_STAR FROM performance_schema.table_io_waits_summary_by_table WHERE OBJECT_NAME = 't'"
+        ),
+        [["2"]]
+    );
+    let counted = |c: &mut Connection, table: &str, like: &str| {
+        let sql = format!(
+            "SELECT EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT, MAX_TIMER_WAIT FROM performance_schema.{table}
+             WHERE EVENT_NAME LIKE '{like}' ORDER BY EVENT_NAME"
+        );
+        let numbers = |row: Vec<String>| (row[0].clone(), [1, 2, 3].map(|n| row[n].parse::<u64>().unwrap()));
+        rows(c, &sql).into_iter().map(numbers).collect::<Vec<_>>()
+    };
+    let waits = "events_waits_summary_global_by_event_name";
+    for (table, like) in
+        [("file_summary_by_event_name", "wait/io/file/%"), ("socket_summary_by_event_name", "wait/io/socket/%")]
+    {
+        // The server goes on writing.
+        let [before, between, after] = [table, waits, table].map(|table| counted(&mut c, table, like));
+        assert!(!between.is_empty(), "{like}");
+        assert!(between.iter().any(|(_, n)| n[0] > 0), "{between:?}");
+        assert_eq!((before.len(), after.len()), (between.len(), between.len()), "{between:?}");
+        for ((a, b), c) in before.iter().zip(&between).zip(&after) {
+            assert_eq!((&a.0, &c.0), (&b.0, &b.0));
+            assert!((0..3).all(|n| a.1[n] <= b.1[n] && b.1[n] <= c.1[n]), "{a:?} {b:?} {c:?}");
+        }
+    }
+    let sum = "SELECT SUM(COUNT_STAR) FROM performance_schema.table_io_waits_summary_by_table";
+    let rows_of_all = counted(&mut c, waits, "wait/io/table/%").remove(0).1[0];
+    assert!(rows_of_all >= 2 && one(&mut c, sum).parse::<u64>().unwrap() >= rows_of_all);
+    // No event is there twice, and the one for files goes by the file alone.
+    let twice = "SELECT COUNT(*) - COUNT(DISTINCT EVENT_NAME), SUM(EVENT_NAME LIKE 'wait/io/file\\_%')
+                 FROM performance_schema.events_waits_summary_global_by_event_name";
+    assert_eq!(rows(&mut c, twice), [["0", "0"]]);
+
+    // A session's own files: what it sorts has no room in memory.
+    run_each(
+        &mut c,
+        &[
+            "SET SESSION cte_max_recursion_depth = 100000",
+            "SET GLOBAL temptable_max_ram = 2097152",
+            "INSERT INTO d.t (s) WITH RECURSIVE n AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM n WHERE n < 40000)
+             SELECT RPAD(SHA1(n), 300, n) FROM n",
+        ],
+    );
+    assert_eq!(
+        rows(&mut c, "SELECT COUNT(*) FROM (SELECT s FROM d.t ORDER BY s LIMIT 100000) AS sorted")[0][0],
+        "40002"
+    );
+    let own = "SELECT COUNT_STAR > 0, SUM_TIMER_WAIT > 0
+               FROM performance_schema.events_waits_summary_by_thread_by_event_name
+               WHERE THREAD_ID = PS_CURRENT_THREAD_ID() AND EVENT_NAME = 'wait/io/file/innodb/innodb_temp_file'";
+    assert_eq!(rows(&mut c, own), [["1", "1"]]);
+    let by_thread = "SELECT user, total > 0 FROM sys.io_by_thread_by_latency WHERE processlist_id = CONNECTION_ID()";
+    assert_eq!(rows(&mut c, by_thread), [["root@localhost", "1"]]);
 }

@@ -16,9 +16,9 @@ use gannet_core::vars::Live;
 use gannet_engine::lock::MdlMode;
 use gannet_engine::log_files;
 use gannet_runtime::{FileCount, FileUse, file_figures, forget_file_figures};
+use gannet_telemetry::FileKind;
 use gannet_types::{Result, SqlError, Value, json};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
@@ -103,60 +103,64 @@ fn sockets(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What a file's operations are called: as in MySQL where it has such files.
-fn file_event(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let known = match &*name {
-        "data.gnt" => "innodb/innodb_data_file",
-        n if n.contains("double") => "innodb/innodb_dblwr_file",
-        n if n.ends_with(".log") => "innodb/innodb_log_file",
-        n if n.ends_with(".idx") => "gannet/log_index",
-        n if n.contains("control") => "gannet/control",
-        n if n.starts_with("binlog.") || n.contains("-bin.") => "sql/binlog",
-        _ if path.components().any(|c| c.as_os_str() == "#tmp") => "innodb/innodb_temp_file",
-        _ => "gannet/other",
-    };
-    format!("wait/io/file/{known}")
+fn times(u: &FileCount) -> [Value; 5] {
+    timed(u.count, u.total_ns, u.min_ns, u.max_ns)
+}
+
+/// Count and times of all operations.
+fn times_of_all(uses: &[FileCount]) -> [Value; 5] {
+    let mut all = FileCount::default();
+    uses.iter().for_each(|u| all.add(u));
+    times(&all)
 }
 
 /// Count, times and bytes of all, reads, writes and the rest.
 fn file_row(uses: &[FileCount]) -> Vec<Value> {
-    let mut all = FileCount::default();
-    uses.iter().for_each(|u| all.add(u));
     let of = |what: FileUse| uses.get(what as usize).copied().unwrap_or_default();
-    let times = |u: &FileCount| timed(u.count, u.total_ns, u.min_ns, u.max_ns);
     let (read, written, other) = (of(FileUse::Read), of(FileUse::Write), of(FileUse::Other));
     let bytes = |u: &FileCount| [Value::Int(u.bytes as i64)];
-    [&times(&all)[..], &times(&read), &bytes(&read), &times(&written), &bytes(&written), &times(&other)].concat()
+    [&times_of_all(uses)[..], &times(&read), &bytes(&read), &times(&written), &bytes(&written), &times(&other)].concat()
 }
 
 fn files(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for f in file_figures().iter().filter(|f| f.open > 0) {
-        emit(&[text(&f.path.to_string_lossy()), text(&file_event(&f.path)), Value::UInt(f.open)])?;
+        emit(&[text(&f.path.to_string_lossy()), text(f.kind.name()), Value::UInt(f.open)])?;
     }
     Ok(())
 }
 
 fn file_instances(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for (i, f) in file_figures().iter().filter(|f| f.open > 0).enumerate() {
-        let head = [text(&f.path.to_string_lossy()), text(&file_event(&f.path)), Value::UInt(i as u64 + 1)];
+        let head = [text(&f.path.to_string_lossy()), text(f.kind.name()), Value::UInt(i as u64 + 1)];
         emit(&[&head[..], &file_row(&f.uses)].concat())?;
     }
     Ok(())
 }
 
-fn forget_files(_: &Core) {
+/// Waits for files are the same figures, as in MySQL.
+pub(super) fn forget_files(_: &Core) {
     forget_file_figures();
 }
 
-/// Closed files are among them.
+/// The sums of each kind of file, of closed ones too.
+fn by_kind() -> impl Iterator<Item = (FileKind, Vec<FileCount>)> {
+    let files = file_figures();
+    FileKind::ALL.iter().map(move |kind| {
+        let mut sums = vec![FileCount::default(); FileUse::COUNT];
+        for f in files.iter().filter(|f| f.kind == *kind) {
+            sums.iter_mut().zip(&f.uses).for_each(|(sum, u)| sum.add(u));
+        }
+        (*kind, sums)
+    })
+}
+
 fn file_events(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let mut events: BTreeMap<String, Vec<FileCount>> = BTreeMap::new();
-    for f in file_figures() {
-        let sums = events.entry(file_event(&f.path)).or_insert_with(|| vec![FileCount::default(); f.uses.len()]);
-        sums.iter_mut().zip(&f.uses).for_each(|(sum, u)| sum.add(u));
-    }
-    events.iter().try_for_each(|(name, uses)| emit(&[&[text(name)][..], &file_row(uses)].concat()))
+    by_kind().try_for_each(|(kind, uses)| emit(&[&[text(kind.name())][..], &file_row(&uses)].concat()))
+}
+
+/// The same as waits: name, count and times of each kind.
+pub(super) fn emit_file_waits(emit: Emit<'_>) -> Result<()> {
+    by_kind().try_for_each(|(kind, uses)| emit(&[&[text(kind.name())][..], &times_of_all(&uses)].concat()))
 }
 
 /// The tables that sessions have open: those whose definitions they hold.

@@ -267,13 +267,15 @@ fn digest(s: &DigestSnapshot<KeptText>, quantiles: [u64; 3], equals: &Equals<'_>
 }
 
 pub(super) fn waits(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    for w in state.server.reports.waits.totals() {
+    for w in state.server.reports.waits.totals().iter().filter(|w| !w.wait.is_of_file()) {
         let average = w.ns.checked_div(w.count).unwrap_or(0);
         // The least and the greatest wait are not recorded, so these columns are 0, as for events that never
         // happened.
         emit(&[text(w.wait.name()), Value::UInt(w.count), ps(w.ns), ps(0), ps(average), ps(0)])?;
     }
-    Ok(())
+    super::objects::emit_file_waits(emit)?;
+    super::sockets::emit_wait(state, emit)?;
+    super::usage::emit_wait(state, emit)
 }
 
 pub(super) fn forget_digests(server: &Core) {
@@ -282,6 +284,9 @@ pub(super) fn forget_digests(server: &Core) {
 
 pub(super) fn forget_waits(server: &Core) {
     server.reports.waits.reset();
+    super::objects::forget_files(server);
+    super::sockets::forget_events(server);
+    super::usage::forget_tables(server);
     server.registry.forget_waits(Some(gannet_core::ledger::Of::All));
 }
 

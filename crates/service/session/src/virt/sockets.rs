@@ -84,11 +84,21 @@ fn all(counts: &[u64]) -> Vec<u64> {
     figures(|c| counts.get(c as usize).copied().unwrap_or(0))
 }
 
-fn by_event(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+/// The row of [`SOCKET`].
+fn event_row(state: &State) -> Vec<Value> {
     let sums = all_by(state, Of::All);
     let counts = sums.values().next().map_or(&[][..], |account| &account.counts);
     let figures = state.server.reports.uses.all_sockets.of(SOCKET, all(counts));
-    emit(&row(&[text(SOCKET)], &figures))
+    row(&[text(SOCKET)], &figures)
+}
+
+fn by_event(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    emit(&event_row(state))
+}
+
+/// The same as a wait: its name, count and times.
+pub(super) fn emit_wait(state: &State, emit: Emit<'_>) -> Result<()> {
+    emit(&event_row(state)[..6])
 }
 
 fn forget_instances(core: &Core) {
@@ -96,7 +106,7 @@ fn forget_instances(core: &Core) {
     core.reports.uses.sockets.reset(now);
 }
 
-fn forget_events(core: &Core) {
+pub(super) fn forget_events(core: &Core) {
     let sums = super::deeds::all_of(core, Of::All);
     let counts = sums.values().next().map_or(&[][..], |account| &account.counts);
     core.reports.uses.all_sockets.reset(HashMap::from([(SOCKET.to_owned(), all(counts))]));

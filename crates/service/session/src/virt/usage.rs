@@ -136,6 +136,14 @@ fn io_by_table(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result
     })
 }
 
+/// All tables' rows as a wait, under MySQL's name.
+pub(super) fn emit_wait(state: &State, emit: Emit<'_>) -> Result<()> {
+    let count = state.server.reports.uses.io_by_table.sum(&state.server);
+    let mut row = vec![text("wait/io/table/sql/handler"), Value::UInt(count)];
+    row.resize(6, Value::UInt(0));
+    emit(&row)
+}
+
 /// A row for each index, and one for what went by none: reading from end to end, and INSERT. A row that was updated or
 /// deleted counts for the primary key, whatever it was found by.
 fn io_by_index(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
@@ -161,8 +169,10 @@ fn io_by_index(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result
     })
 }
 
-fn forget_tables(core: &Core) {
+/// The indexes' sums go with it, as in MySQL.
+pub(super) fn forget_tables(core: &Core) {
     core.reports.uses.io_by_table.reset(core);
+    forget_indexes(core);
 }
 
 fn forget_indexes(core: &Core) {

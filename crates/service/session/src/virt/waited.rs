@@ -29,10 +29,10 @@ tables! {
 
 /// The least and the greatest are not kept.
 fn emit_waits(whose: &[Value], waits: &Waits, emit: Emit<'_>) -> Result<()> {
-    for (wait, count, ns) in waits.each() {
+    for (event, count, ns) in waits.each() {
         let average = ns.checked_div(count).unwrap_or(0);
         let times = [Value::UInt(count), ps(ns), ps(0), ps(average), ps(0)];
-        emit(&[whose, &[text(wait.name())], &times].concat())?;
+        emit(&[whose, &[text(event.name())], &times].concat())?;
     }
     Ok(())
 }
