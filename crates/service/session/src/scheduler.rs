@@ -29,7 +29,7 @@ const MOST_RUNS: usize = 64;
 const MOST_RUNS_OF_ONE: usize = 4;
 
 /// Who the scheduler is in the process list.
-const SCHEDULER: &str = "event_scheduler";
+pub(crate) const SCHEDULER: &str = "event_scheduler";
 
 /// What is known of an event.
 struct Planned {

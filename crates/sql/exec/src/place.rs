@@ -88,6 +88,7 @@ fn no_part(table: &Table, number: Option<i128>) -> SqlError {
 }
 
 /// The part of a row, and the number by which PARTITION BY places it.
+#[inline]
 fn locate<'p>(
     slot: usize,
     table: &'p Table,
@@ -98,7 +99,9 @@ fn locate<'p>(
     let mut numbers = Numbers::default();
     if parts.definition().is_by_expression() {
         numbers.main = number(slot, 0, row, cx)?;
-        numbers.sub = number(slot, 1, row, cx)?;
+        if parts.locator().sub().is_some() {
+            numbers.sub = number(slot, 1, row, cx)?;
+        }
     }
     let place = parts.locator().locate(|i| row.get(i).map_or(ValueRef::Null, Value::as_ref), numbers)?;
     Ok((place, numbers.main))
@@ -119,6 +122,7 @@ fn exprs<'p>(slot: usize, cx: &Cx<'_, 'p>) -> Option<&'p TableExprs> {
 }
 
 /// What the expression of PARTITION BY (0) or SUBPARTITION BY (1) gives.
+#[inline]
 fn number<'p>(slot: usize, which: usize, row: &[Value], cx: &mut Cx<'_, 'p>) -> Result<Option<i128>> {
     let Some(expr) = exprs(slot, cx).and_then(|e| e.places[which].as_ref()) else { return Ok(None) };
     if let ExprKind::Column(n) = expr.kind {

@@ -130,9 +130,6 @@ pub enum Approach {
 }
 
 impl Approach {
-    /// In their order.
-    pub const ALL: [Approach; 3] = [Approach::State, Approach::Head, Approach::Slots];
-
     /// This step of the way to the tree's root. Changes nothing.
     #[inline]
     pub fn take(self, tree: &Tree) {

@@ -111,7 +111,7 @@ impl Leaf {
         loop {
             let guard = tree.leaf_by(Target::Key(key), place, None)?;
             let node = Node(&guard);
-            let (pos, found) = node.search(key);
+            let (pos, found) = node.search_new(key);
             let need = entry_space(key.len().saturating_sub(node.prefix_len()), value_len);
             if found || node.takes(need, need) {
                 let page = mtr.upgrade(guard)?;
@@ -138,7 +138,7 @@ impl Leaf {
         }
         let guard = tree.leaf_by(Target::Key(key), place, None).ok()?;
         let node = Node(&guard);
-        let (pos, found) = node.search(key);
+        let (pos, found) = node.search_new(key);
         let need = entry_space(key.len().saturating_sub(node.prefix_len()), value_len);
         if found || !node.takes(need, need) {
             return None;
@@ -187,7 +187,7 @@ impl Leaf {
             return None;
         }
         let node = Node(mtr.page(self.page));
-        let (pos, found) = node.search(key);
+        let (pos, found) = node.search_new(key);
         let need = entry_space(key.len().saturating_sub(node.prefix_len()), value_len);
         (!found && node.takes(need, need)).then_some(Leaf { page: self.page, pos, found })
     }

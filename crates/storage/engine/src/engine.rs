@@ -171,8 +171,10 @@ pub struct TransactionInfo {
     pub locks: Option<gannet_lock::Standing>,
     /// `owner_thread_id` of its options.
     pub owner_thread_id: u64,
-    /// Undo records written, as published at its last wait.
+    /// Undo records written, as [`Txn::show_progress`] has published.
     pub undo_records: u64,
+    /// Of these, those of rows: rows inserted, updated and deleted.
+    pub rows_changed: u64,
     /// It is being rolled back.
     pub rolling_back: bool,
     /// When it was begun, as `runtime::now_ns` tells; 0: a single statement that has not written.
@@ -383,6 +385,7 @@ impl Engine {
                 locks,
                 owner_thread_id: info.owner.load(Relaxed),
                 undo_records: if id.is_zero() { 0 } else { info.undo_records.load(Relaxed) },
+                rows_changed: if id.is_zero() { 0 } else { info.rows.load(Relaxed) },
                 rolling_back: !id.is_zero() && info.rolling_back.load(Relaxed) != 0,
                 started_ns: info.started_ns.load(Relaxed),
             });

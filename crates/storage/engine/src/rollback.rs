@@ -102,6 +102,7 @@ pub(crate) fn undo_to(store: &Store, w: &mut Writer, stop: UndoPtr, why: For<'_>
         }
         w.last = record.prev;
         w.records = w.records.saturating_sub(1);
+        w.rows = w.rows.saturating_sub(u64::from(record::is_of_row(record.body.kind())));
         // It cannot be stopped, but others of this worker need not wait for its end.
         gannet_runtime::yield_if_due();
     }

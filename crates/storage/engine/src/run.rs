@@ -17,6 +17,7 @@ use crate::index::{put_deleter, put_stamp};
 use crate::row::{ROW_HEADER, RowFlags, RowHeader};
 use crate::rows::Scratch;
 use crate::store::Store;
+use crate::trees::TreeShared;
 use crate::undo::record::{self, Body, UndoPtr};
 use crate::writer::Writer;
 use crate::{EngineError, Result, TreeHandle, TreeKind, Txn};
@@ -55,6 +56,15 @@ impl<'a> Trees<'a> {
         match self {
             Trees::One(_) => true,
             Trees::Each(trees) => trees[n].id() == trees[n - 1].id(),
+        }
+    }
+
+    /// The tree of entry `n`, if it may be another one than those of the entries before.
+    #[inline]
+    fn ahead(self, n: usize) -> Option<&'a TreeShared> {
+        match self {
+            Trees::One(_) => None,
+            Trees::Each(trees) => trees.get(n).map(|tree| &*tree.shared),
         }
     }
 
@@ -126,6 +136,7 @@ impl Records<'_> {
         w.tail.free += self.staged.len();
         w.last = self.last;
         w.records += self.count;
+        w.rows += if record::is_of_row(self.last.kind()) { self.count } else { 0 };
     }
 }
 
@@ -138,13 +149,16 @@ impl TreeHandle {
 
     /// As [`TreeHandle::insert_run`], with a tree for each entry. All are row trees or all are index trees; the entries
     /// of a tree stand together. Each tree is likely to have left the processor's caches, which costs more than all
-    /// the rest: what will be touched is asked for first, a step of all trees at a time.
-    pub fn insert_spread(trees: &[&TreeHandle], entries: &[NewEntry<'_>], txn: &mut Txn) -> Result<usize> {
-        let next = &trees[..trees.len().min(MAX_LEAVES)];
-        next.iter().for_each(|tree| tree.shared.approach());
-        next.iter().for_each(|tree| tree.shared.approach_behind());
-        for step in Approach::ALL {
-            next.iter().for_each(|tree| step.take(&tree.shared.tree));
+    /// the rest: what will be touched is asked for long before, step by step, while entries before it are inserted
+    /// ([`Attempt`]). For those that have none before them, `first`, it is done here, a step of all trees at a time.
+    pub fn insert_spread(trees: &[&TreeHandle], entries: &[NewEntry<'_>], first: bool, txn: &mut Txn) -> Result<usize> {
+        if first {
+            let (next, near) = (&trees[..trees.len().min(2 * MAX_LEAVES)], &trees[..trees.len().min(MAX_LEAVES)]);
+            next.iter().for_each(|tree| tree.shared.approach());
+            next.iter().for_each(|tree| tree.shared.approach_behind());
+            next.iter().for_each(|tree| Approach::State.take(&tree.shared.tree));
+            near.iter().for_each(|tree| Approach::Head.take(&tree.shared.tree));
+            near.iter().for_each(|tree| Approach::Slots.take(&tree.shared.tree));
         }
         insert_first(Trees::Each(trees), entries, txn)
     }
@@ -199,7 +213,7 @@ impl Attempt<'_> {
     fn run(&mut self, store: &Store, w: &mut Writer, entries: &[NewEntry<'_>]) -> std::result::Result<Step, Stop> {
         let (trees, kind, id, tail, last) = (self.trees, self.kind, w.id, w.tail.page, w.last);
         let mut mtr = store.pool.mtr()?;
-        let mut leaves = Vec::new();
+        let mut leaves = Vec::with_capacity(trees.most().0);
         let mut end = self.latch(&mut mtr, id, entries, &mut leaves)?;
         // A gap that lies in a further leaf may have been locked since the first leaf was latched. Whoever locks one
         // from here on sees what is inserted.
@@ -212,6 +226,13 @@ impl Attempt<'_> {
         let mut undo: Option<PageRef> = None;
         let (mut leaf, mut leaves) = (None::<Leaf>, leaves.into_iter().peekable());
         for (n, (name, content)) in entries[..end].iter().enumerate() {
+            if let Some(far) = trees.ahead(n + 2 * MAX_LEAVES) {
+                far.approach_behind();
+                Approach::State.take(&far.tree);
+            }
+            if let Some(near) = trees.ahead(n + MAX_LEAVES) {
+                Approach::Slots.take(&near.tree);
+            }
             if key_and_value(kind, id, (name, content), (key, value)) > MAX_BYTES {
                 break;
             }
@@ -267,6 +288,12 @@ impl Attempt<'_> {
         let Scratch { value, key, .. } = &mut *self.scratch;
         let (most, sought) = self.trees.most();
         for (n, (name, content)) in entries.iter().enumerate().take(sought) {
+            if let Some(far) = self.trees.ahead(n + 2 * MAX_LEAVES) {
+                far.approach();
+            }
+            if let Some(near) = self.trees.ahead(n + MAX_LEAVES) {
+                Approach::Head.take(&near.tree);
+            }
             let (key, len) = match self.kind {
                 TreeKind::Row => (*name, ROW_HEADER + content.len()),
                 TreeKind::Index => {

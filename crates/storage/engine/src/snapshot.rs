@@ -29,6 +29,8 @@ pub(crate) struct Info {
     pub(crate) trx: AtomicU64,
     pub(crate) owner: AtomicU64,
     pub(crate) undo_records: AtomicU64,
+    /// Rows changed.
+    pub(crate) rows: AtomicU64,
     /// By the monotonic clock.
     pub(crate) started_ns: AtomicU64,
     /// 0 running, 1 rolling back.

@@ -232,6 +232,12 @@ impl TreeHandle {
     /// Most bytes of key and carried bytes in an entry of an index tree.
     pub const MAX_INDEX_ENTRY_BYTES: usize = gannet_btree::MAX_ENTRY - crate::index::OVERHEAD;
 
+    /// Asks the processor for where the tree is, before an insert into many ([`TreeHandle::insert_spread`]).
+    #[inline]
+    pub fn approach_handle(&self) {
+        gannet_base::prefetch(&self.shared, 0..1);
+    }
+
     /// Asks the processor for what reading the rows with these keys, [`APPROACHED`](crate::APPROACHED) at most, will
     /// touch, for all of them side by side. For keys that lie far apart.
     pub fn approach(&self, keys: &[&[u8]]) {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use gannet_base::sync::{Backoff, atomic::Ordering::*};
+use gannet_base::sync::Backoff;
 use gannet_lock::{Granted, Mode, Wait};
 use gannet_runtime::now_ns;
 
@@ -53,7 +53,7 @@ impl Txn {
         }
         // While another transaction's stamp is on the row, this transaction cannot have relied on its lock of the
         // row.
-        show_progress(self);
+        self.show_progress();
         let store = &*self.engine.store;
         let active = || store.trx.state(trx) == TrxState::Active;
         self.owner.wait_stamp((&tree.shared.locks, name), trx, active, wait.left())?;
@@ -61,14 +61,14 @@ impl Txn {
     }
 
     pub(crate) fn wait_trx(&mut self, tree: &TreeHandle, name: &[u8], trx: TrxId, wait: Wait) -> Result<()> {
-        show_progress(self);
+        self.show_progress();
         let store = &*self.engine.store;
         self.owner.wait_trx_at((&tree.shared.locks, name), trx, || store.trx.state(trx) == TrxState::Active, wait)?;
         Ok(())
     }
 
     pub(crate) fn queue(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<Granted> {
-        show_progress(self);
+        self.show_progress();
         let locks = &tree.shared.locks;
         let granted = self.owner.lock_record(locks, name, Mode::Exclusive, wait.left())?;
         wait.queued.get_or_insert(granted.before);
@@ -101,7 +101,7 @@ impl Txn {
 
     /// Waits until no other transaction's gap lock keeps the key from being inserted.
     pub(crate) fn wait_for_gap(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<()> {
-        show_progress(self);
+        self.show_progress();
         self.owner.wait_insert(&tree.shared.locks, name, wait.left())?;
         Ok(())
     }
@@ -115,16 +115,9 @@ impl Txn {
 
     /// Takes an explicit lock.
     pub(crate) fn lock_key(&mut self, tree: &TreeHandle, name: &[u8], mode: LockMode, wait: Wait) -> Result<Granted> {
-        show_progress(self);
+        self.show_progress();
         Ok(self.owner.lock_record(&tree.shared.locks, name, mode.into(), wait)?)
     }
-}
-
-/// Publishes what was done so far for the deadlock detector and the status. Called before each wait.
-fn show_progress(txn: &Txn) {
-    let records = txn.weight();
-    txn.owner.set_weight(records);
-    txn.store().snapshots.info(txn.cell).undo_records.store(records, Relaxed);
 }
 
 /// Whether the transaction ends within a microsecond or two. A transaction of one statement that runs on another core

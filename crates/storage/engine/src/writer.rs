@@ -22,6 +22,8 @@ pub(crate) struct Writer {
     pub(crate) last: UndoPtr,
     /// Records not undone.
     pub(crate) records: u64,
+    /// Of these, those of rows.
+    pub(crate) rows: u64,
     /// It committed together with its only record, at this LSN; zero: it has not.
     pub(crate) committed: Lsn,
     /// It may have created trees: when everything is undone they go as a whole, and not entry by entry.
@@ -40,6 +42,7 @@ impl Writer {
             begin: UndoPtr::NONE,
             last: UndoPtr::NONE,
             records: 0,
+            rows: 0,
             committed: Lsn::ZERO,
             makes_trees: false,
             drops_trees: false,
@@ -90,6 +93,7 @@ impl Writer {
         self.tail.free += staged.len();
         self.last = at;
         self.records += 1;
+        self.rows += u64::from(record::is_of_row(at.kind()));
     }
 
     /// Another page for the stream.

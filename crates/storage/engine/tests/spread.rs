@@ -21,7 +21,7 @@ fn put(t: &mut Txn, trees: &[TreeHandle], from: u64, each: u64) -> Result<usize>
     let rows: Vec<NewEntry<'_>> = trees.iter().flat_map(|_| keys.iter().map(|key| (&key[..], &b"row"[..]))).collect();
     let (mut done, mut calls) = (0, 0);
     while done < rows.len() {
-        done += match TreeHandle::insert_spread(&of[done..], &rows[done..], t)? {
+        done += match TreeHandle::insert_spread(&of[done..], &rows[done..], done == 0, t)? {
             0 if of[done].kind() == TreeKind::Row => match t.insert(of[done], rows[done].0, rows[done].1)? {
                 Insert::Inserted => 1,
                 Insert::Duplicate => return Err(EngineError::NoWait),
@@ -104,8 +104,8 @@ fn what_is_in_the_way_is_met_by_the_row_itself() {
     t.insert(&trees[5], b"k", b"there").unwrap();
     t.commit().unwrap();
     let mut t = begin(&engine);
-    assert_eq!(TreeHandle::insert_spread(&of, &rows("k"), &mut t), Ok(5));
-    assert_eq!(TreeHandle::insert_spread(&of[5..], &rows("k")[5..], &mut t), Ok(0));
+    assert_eq!(TreeHandle::insert_spread(&of, &rows("k"), true, &mut t), Ok(5));
+    assert_eq!(TreeHandle::insert_spread(&of[5..], &rows("k")[5..], true, &mut t), Ok(0));
     assert_eq!(t.insert(&trees[5], b"k", b"row"), Ok(Insert::Duplicate));
     t.rollback().unwrap();
 
@@ -116,7 +116,7 @@ fn what_is_in_the_way_is_met_by_the_row_itself() {
     assert!(scan.next(&mut reader).unwrap().is_none());
     drop(scan);
     let mut t = begin(&engine);
-    assert_eq!(TreeHandle::insert_spread(&of, &rows("m"), &mut t), Ok(2));
+    assert_eq!(TreeHandle::insert_spread(&of, &rows("m"), true, &mut t), Ok(2));
     assert_eq!(t.insert(&trees[2], b"m", b"row"), Err(EngineError::LockWaitTimeout));
     t.rollback().unwrap();
     reader.commit().unwrap();
@@ -126,8 +126,8 @@ fn what_is_in_the_way_is_met_by_the_row_itself() {
     let mut some = rows("n");
     some[4].1 = &long;
     let mut t = begin(&engine);
-    assert_eq!(TreeHandle::insert_spread(&of, &some, &mut t), Ok(4));
-    assert_eq!(TreeHandle::insert_spread(&of[4..], &some[4..], &mut t), Ok(0));
+    assert_eq!(TreeHandle::insert_spread(&of, &some, true, &mut t), Ok(4));
+    assert_eq!(TreeHandle::insert_spread(&of[4..], &some[4..], true, &mut t), Ok(0));
     t.rollback().unwrap();
 
     // A tree that is dropped says so when it is the first one.
@@ -136,19 +136,19 @@ fn what_is_in_the_way_is_met_by_the_row_itself() {
     t.commit().unwrap();
     let mut t = begin(&engine);
     let gone = EngineError::NoSuchTree(trees[8].id());
-    assert_eq!(TreeHandle::insert_spread(&of, &rows("p"), &mut t), Ok(8));
-    assert_eq!(TreeHandle::insert_spread(&of[8..], &rows("p")[8..], &mut t), Err(gone));
+    assert_eq!(TreeHandle::insert_spread(&of, &rows("p"), true, &mut t), Ok(8));
+    assert_eq!(TreeHandle::insert_spread(&of[8..], &rows("p")[8..], true, &mut t), Err(gone));
     t.rollback().unwrap();
 
     // Two keys of one tree, and none at all.
     let mut t = begin(&engine);
     let twice = [(&one[..], &b"row"[..]), (&two[..], &b"row"[..]), (&one[..], &b"row"[..])];
-    assert_eq!(TreeHandle::insert_spread(&[of[0], of[0], of[1]], &twice, &mut t), Ok(3));
-    assert_eq!(TreeHandle::insert_spread(&[], &[], &mut t), Ok(0));
+    assert_eq!(TreeHandle::insert_spread(&[of[0], of[0], of[1]], &twice, true, &mut t), Ok(3));
+    assert_eq!(TreeHandle::insert_spread(&[], &[], true, &mut t), Ok(0));
     t.commit().unwrap();
     assert_eq!(dump(&engine, &trees[0]).len(), 2);
     assert_eq!(dump(&engine, &trees[1]).len(), 1);
 
     let mut t = engine.begin(TxnOptions { read_only: true, ..TxnOptions::default() });
-    assert_eq!(TreeHandle::insert_spread(&of, &rows("q"), &mut t), Err(EngineError::ReadOnly));
+    assert_eq!(TreeHandle::insert_spread(&of, &rows("q"), true, &mut t), Err(EngineError::ReadOnly));
 }

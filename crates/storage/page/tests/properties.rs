@@ -72,6 +72,7 @@ fn node_against_a_model() {
             let expect = model.binary_search_by(|(k, _)| k.cmp(&key));
             assert_eq!(Node(&*p).search(&key), (expect.unwrap_or_else(|i| i), expect.is_ok()));
             assert_eq!(Node(&Words(&p)).search(&key), Node(&*p).search(&key));
+            assert_eq!(Node(&Words(&p)).search_new(&key), Node(&*p).search(&key));
             match (rng.below(10), expect) {
                 (0..5, Err(pos)) => {
                     let n = rng.below(longest);

@@ -399,7 +399,7 @@ impl Worker {
         if !rests || !sound || unread || wc.send_inflight.get() || conn.transport.is_some() {
             return self.start_fiber(Job::GoOn(c, next));
         }
-        self.start_send(wc, std::mem::take(&mut conn.out));
+        self.start_send(wc, std::mem::take(&mut conn.out), false);
         match wc.error.get() {
             0 if !self.become_idle(c) => self.start_fiber(Job::Close(c)),
             0 => {}
@@ -589,7 +589,7 @@ pub(super) fn serve(worker: &Worker, c: NonNull<WorkerConn>, mut resumed: Option
                 return worker.hold(c, why);
             }
         }
-        let sent = if conn.out.is_empty() { Ok(()) } else { send_all(worker, wc, conn) };
+        let sent = if conn.out.is_empty() { Ok(()) } else { send_all(worker, wc, conn, false) };
         let killed = wc.context.pending().is_some_and(|i| i >= Interrupt::PeerGone);
         if next == Some(Next::Close) || sent.is_err() || killed || worker.stopping.get() {
             break;
@@ -632,7 +632,7 @@ pub(super) fn close(worker: &Worker, c: NonNull<WorkerConn>) {
         }
         conn.seal_last();
         if !conn.out.is_empty() && wc.error.get() == 0 && !wc.send_inflight.get() {
-            worker.start_send(wc, std::mem::take(&mut conn.out));
+            worker.start_send(wc, std::mem::take(&mut conn.out), false);
         }
     }
     worker.finish_close(c);
@@ -644,12 +644,13 @@ pub(crate) fn is_sending(c: NonNull<WorkerConn>) -> bool {
     unsafe { c.as_ref() }.send_inflight.get()
 }
 
-/// Sends all output without waiting for its end, except for that of an earlier one.
+/// Sends all output without waiting for its end, except for that of an earlier one. `more`: there will be more of it,
+/// and soon.
 #[inline(always)]
-fn send_all(worker: &Worker, wc: &WorkerConn, conn: &mut Conn) -> io::Result<()> {
+fn send_all(worker: &Worker, wc: &WorkerConn, conn: &mut Conn, more: bool) -> io::Result<()> {
     wait_for_send(wc, conn)?;
     conn.seal()?;
-    worker.start_send(wc, std::mem::take(&mut conn.out));
+    worker.start_send(wc, std::mem::take(&mut conn.out), more);
     check(wc)
 }
 
@@ -752,12 +753,13 @@ pub(crate) fn await_any(c: NonNull<WorkerConn>, conn: &Conn, why: Wait) -> io::R
 }
 
 /// [`Conn::flush`] for a connection on a worker: starts to send, when what was sent before is out. So a statement
-/// produces the next part of its result while one part is under way, and no more.
+/// produces the next part of its result while one part is under way, and no more. It is handed to the kernel here and
+/// now: on the ring it would lie until the worker has served everybody else, and each part would wait for that.
 pub(crate) fn flush(c: NonNull<WorkerConn>, conn: &mut Conn) -> io::Result<()> {
     // SAFETY: as in `fill`.
     let wc = unsafe { c.as_ref() };
     let worker = super::fiber::worker();
-    send_all(worker, wc, conn)?;
+    send_all(worker, wc, conn, true)?;
     conn.out = worker.take_buffer();
     Ok(())
 }

@@ -69,12 +69,12 @@ impl Worker {
         settle(self, events);
     }
 
-    /// Sends `bytes` without waiting for the end. None may be under way.
+    /// Sends `bytes` without waiting for the end, at once if wanted so. None may be under way.
     #[inline(always)]
-    pub(super) fn start_send(&self, wc: &WorkerConn, mut bytes: Vec<u8>) {
+    pub(super) fn start_send(&self, wc: &WorkerConn, mut bytes: Vec<u8>, at_once: bool) {
         debug_assert!(!wc.send_inflight.get());
         let mut done = 0;
-        let direct = self.options.send == SendMode::Direct || matches!(self.driver, Driver::Epoll(_));
+        let direct = at_once || self.options.send == SendMode::Direct || matches!(self.driver, Driver::Epoll(_));
         if direct && wc.error.get() == 0 {
             match socket::send(&wc.fd, &bytes, libc::MSG_DONTWAIT) {
                 Ok(n) => done = n,

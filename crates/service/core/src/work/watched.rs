@@ -152,7 +152,7 @@ impl Watched {
 /// The statement has ended that began then, before it is counted itself.
 #[inline]
 pub fn settle(work: &mut Work, started_ns: u64, ended_ns: u64) {
-    let Work { watched, state, .. } = work;
+    let Work { watched, state, txn, .. } = work;
     let another = watched.passed.is_some();
     if another {
         watched.tell(started_ns, ended_ns);
@@ -161,5 +161,8 @@ pub fn settle(work: &mut Work, started_ns: u64, ended_ns: u64) {
     if state.is_open() != watched.shown {
         // AND CHAIN: it has begun when the other had ended.
         watched.settle_open(state, if another { ended_ns } else { started_ns });
+    }
+    if state.is_open() {
+        txn.show_progress();
     }
 }

@@ -53,12 +53,12 @@ fn memory(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let statements = server.temp.taken().read();
     let resident = gannet_runtime::resident_bytes().unwrap_or(0);
     let rest = resident.saturating_sub(pool).saturating_sub(statements.held());
-    // Sizes at this moment, of which no history is kept.
+    // Sizes at this moment, of which no history is kept: as if what is there had been taken, and nothing given back.
     let size = |name: &str, count: u64, bytes: u64| {
         let f = figures(&Figures { taken: bytes, given: 0, least: 0, most: bytes });
-        let [_, _, _, _, low, _, _, low_bytes, bytes, most] = f;
-        let (none, count) = (Value::UInt(0), Value::Int(i64::try_from(count).unwrap_or(i64::MAX)));
-        let row = [none.clone(), none.clone(), none.clone(), none, low, count.clone(), count, low_bytes, bytes, most];
+        let [_, given, taken, given_bytes, low, _, _, low_bytes, bytes, most] = f;
+        let held = Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
+        let row = [Value::UInt(count), given, taken, given_bytes, low, held.clone(), held, low_bytes, bytes, most];
         [&[text(name)], &row[..]].concat()
     };
     emit(&size("memory/innodb/buf_buf_pool", pages, pool))?;

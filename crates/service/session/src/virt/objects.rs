@@ -73,7 +73,7 @@ fn timers(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
 
 fn setup_threads(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let mut names: Vec<String> = background().map(|(_, name, _)| name).collect();
-    names.push("thread/sql/one_connection".into());
+    names.extend(super::performance::THREADS.map(str::to_owned));
     names.sort();
     names.dedup();
     for name in names {

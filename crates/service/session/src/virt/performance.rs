@@ -3,16 +3,24 @@
 use super::declare::{BIGINT, INT, LONGBLOB, LONGTEXT, NAME, UBIGINT, YES_NO, enumeration, fixed, varchar};
 use super::locks::{data_lock_waits, data_locks};
 use super::runtime::{process_row, visible};
+use super::sockets::SOCKET;
+use super::usage::TABLE;
 use super::{Emit, Equals, maybe, member, text};
+use crate::scheduler::SCHEDULER;
 use crate::state::State;
 use gannet_core::Core;
 use gannet_core::accounts::Privilege;
 use gannet_core::consumers::Consumer;
 use gannet_core::ledger::{Kind, Of};
+use gannet_core::registry::Entry;
 use gannet_core::tallies::{By, Counts};
 use gannet_engine::lock::MdlMode;
 use gannet_exec::spill::Figures;
+use gannet_telemetry::Event;
 use gannet_types::{Result, Value};
+
+/// What `setup_objects` speaks of.
+const OBJECTS: &[&str] = &["EVENT", "FUNCTION", "PROCEDURE", "TABLE", "TRIGGER"];
 
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
@@ -58,7 +66,7 @@ tables! {
         FLAGS: varchar(96), VOLATILITY: INT.not_null(), DOCUMENTATION: LONGTEXT,
     }
     setup_objects by setup_objects {
-        OBJECT_TYPE: enumeration(&["EVENT", "FUNCTION", "PROCEDURE", "TABLE", "TRIGGER"]).not_null(),
+        OBJECT_TYPE: enumeration(OBJECTS).not_null(),
         OBJECT_SCHEMA: NAME, OBJECT_NAME: NAME.not_null(), ENABLED: YES_NO.not_null(), TIMED: YES_NO.not_null(),
     }
     accounts by accounts, reset by forget_accounts {
@@ -132,6 +140,14 @@ fn thread_rest(background: bool, connection: Value, os_id: Option<u32>, memory: 
     ]
 }
 
+/// Names of sessions' threads.
+pub(super) const THREADS: [&str; 2] = ["thread/sql/one_connection", "thread/sql/event_scheduler"];
+
+/// What a session's thread is called: the scheduler has a name of its own.
+fn session_name(entry: &Entry) -> &'static str {
+    if entry.is_own() && entry.who().user == SCHEDULER { THREADS[1] } else { THREADS[0] }
+}
+
 pub(super) fn threads(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for (id, name, os_id) in background() {
         let mut row = vec![Value::UInt(id), text(&name), text("BACKGROUND")];
@@ -147,7 +163,7 @@ pub(super) fn threads(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
             (Value::Str(h, _), None) if h.contains(&b':') => text("TCP/IP"),
             _ => text("Socket"),
         };
-        let head = [id.clone(), text("thread/sql/one_connection"), text("FOREGROUND"), id];
+        let head = [id.clone(), text(session_name(&e)), text("FOREGROUND"), id];
         let session = [user, host, db, command, time, state_text, info];
         let rest = thread_rest(false, kind, e.context.os_thread(), e.memory.read());
         emit(&[&head[..], &session, &rest].concat())?;
@@ -221,7 +237,8 @@ pub(super) fn setup_consumers(state: &mut State, _: &Equals<'_>, emit: Emit<'_>)
 
 /// Waits, kinds of statements, transactions and errors: all are counted, always. Errors have no time.
 pub(super) fn setup_instruments(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let waits = gannet_telemetry::Wait::ALL.iter().map(|w| w.name().to_owned());
+    let waited = |event: &Event| !matches!(event, Event::Wait(wait) if wait.is_of_file());
+    let waits = Event::all().filter(waited).map(Event::name).chain([SOCKET, TABLE]).map(str::to_owned);
     let statements = Kind::all().map(Kind::name);
     for name in waits.chain(statements).chain(["transaction".into(), "error".into()]) {
         let yes = |c: &'static str| member("setup_instruments", c, "YES");
@@ -232,10 +249,13 @@ pub(super) fn setup_instruments(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -
 }
 
 pub(super) fn setup_objects(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    for (schema, on) in [("mysql", "NO"), ("performance_schema", "NO"), ("information_schema", "NO"), ("%", "YES")] {
-        let flag = |c: &'static str| member("setup_objects", c, on);
-        let kind = member("setup_objects", "OBJECT_TYPE", "TABLE");
-        emit(&[kind, text(schema), text("%"), flag("ENABLED"), flag("TIMED")])?;
+    for kind in OBJECTS {
+        for (schema, on) in [("mysql", "NO"), ("performance_schema", "NO"), ("information_schema", "NO"), ("%", "YES")]
+        {
+            let flag = |c: &'static str| member("setup_objects", c, on);
+            let kind = member("setup_objects", "OBJECT_TYPE", kind);
+            emit(&[kind, text(schema), text("%"), flag("ENABLED"), flag("TIMED")])?;
+        }
     }
     Ok(())
 }

@@ -417,8 +417,8 @@ pub(super) fn innodb_trx(state: &mut State, equals: &Equals<'_>, _: Emit<'_>) ->
             Isolation::Serializable => "SERIALIZABLE",
         };
         let reads = t.id.0 == 0;
-        let (read_only, snapshot_only) =
-            (t.read_only || reads && t.autocommit, reads && t.autocommit && rows + trees == 0);
+        let snapshot_only = reads && t.autocommit && rows + trees == 0;
+        let read_only = t.read_only || snapshot_only;
         let (requested, wait_started) = waits.unwrap_or((None, ValueRef::Null));
         let (n, int) = (ValueRef::UInt, ValueRef::Int);
         equals.lend(&[
@@ -436,7 +436,7 @@ pub(super) fn innodb_trx(state: &mut State, equals: &Equals<'_>, _: Emit<'_>) ->
             n(rows + trees),
             n(bytes),
             n(rows),
-            n(t.undo_records),
+            n(t.rows_changed),
             n(0),
             lent(level),
             int(1),

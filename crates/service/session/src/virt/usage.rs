@@ -136,10 +136,13 @@ fn io_by_table(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result
     })
 }
 
-/// All tables' rows as a wait, under MySQL's name.
+/// Rows that are read and changed, as a wait: MySQL's name.
+pub(super) const TABLE: &str = "wait/io/table/sql/handler";
+
+/// Those of all tables.
 pub(super) fn emit_wait(state: &State, emit: Emit<'_>) -> Result<()> {
     let count = state.server.reports.uses.io_by_table.sum(&state.server);
-    let mut row = vec![text("wait/io/table/sql/handler"), Value::UInt(count)];
+    let mut row = vec![text(TABLE), Value::UInt(count)];
     row.resize(6, Value::UInt(0));
     emit(&row)
 }

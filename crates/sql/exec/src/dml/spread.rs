@@ -55,7 +55,8 @@ pub(crate) fn insert_spread(rows: &[Placed<'_>], to: &mut RowWriter<'_>) -> Resu
             (rows[group[0].row].part, range)
         })
     };
-    let trees: Result<Vec<&TreeHandle>> = stored.iter().map(|s| codec::row_tree(rows[s.row].part, to.txn)).collect();
+    let tree = |s: &Stored| codec::row_tree(rows[s.row].part, to.txn).inspect(|tree| tree.approach_handle());
+    let trees: Result<Vec<&TreeHandle>> = stored.iter().map(tree).collect();
     if groups().any(|(_, range)| entries[range].windows(2).any(|two| two[0].0 == two[1].0))
         || !insert_rows(&trees?, &entries, to)?
     {
@@ -111,7 +112,7 @@ fn insert_all(
 ) -> Result<bool> {
     let mut put = 0;
     while put < entries.len() {
-        put += match TreeHandle::insert_spread(&trees[put..], &entries[put..], txn).map_err(from_engine)? {
+        put += match TreeHandle::insert_spread(&trees[put..], &entries[put..], put == 0, txn).map_err(from_engine)? {
             0 if !single(trees[put], entries[put], txn).map_err(from_engine)? => return Ok(false),
             n => n.max(1),
         };

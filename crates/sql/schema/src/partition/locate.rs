@@ -297,6 +297,9 @@ impl Level {
 
 /// The place of a number among parts.
 fn hash_place(number: i128, parts: u32, linear: bool) -> u32 {
+    if let (Ok(number), false) = (i64::try_from(number), linear) {
+        return (number % i64::from(parts.max(1))).unsigned_abs() as u32;
+    }
     if !linear {
         return (number % i128::from(parts.max(1))).unsigned_abs() as u32;
     }

@@ -59,6 +59,11 @@ pub(crate) const CHAIN: u8 = 10;
 pub(crate) const ROW_DELETE: u8 = 11;
 pub(crate) const BUILD: u8 = 12;
 
+/// A record of this kind is a row's.
+pub(crate) fn is_of_row(kind: u8) -> bool {
+    matches!(kind, ROW_INSERT | ROW_MODIFY | ROW_DELETE)
+}
+
 /// Offset of the ended chain's page in a row modify or delete record: purge moves it along while it frees the chain.
 pub(crate) const ENDED_CHAIN_AT: usize = 37;
 /// Offset of the chain's page in a build record.

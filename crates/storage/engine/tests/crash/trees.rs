@@ -87,7 +87,11 @@ impl Tree {
         let spread = rnd(2) == 0;
         while put < entries.len() {
             let rest = &entries[put..];
-            match if spread { TreeHandle::insert_spread(&each[put..], rest, t)? } else { handle.insert_run(rest, t)? } {
+            match if spread {
+                TreeHandle::insert_spread(&each[put..], rest, put == 0, t)?
+            } else {
+                handle.insert_run(rest, t)?
+            } {
                 0 => {
                     self.put(t, handle, from + put as u32)?;
                     put += 1;

@@ -137,7 +137,9 @@ fn put_spread<'p>(to: &mut Run<'p>, run: &[Waiting], cx: &mut Cx<'_, 'p>) -> Res
         let mut placed = Vec::with_capacity(rest.len());
         for row in rest {
             let Ok(number) = place::number_of_new_row(slot, &row.values, cx) else { break };
-            placed.push(Placed { number, part: to.table.part(number)?, values: &row.values });
+            let part = to.table.part(number)?;
+            part.approach();
+            placed.push(Placed { number, part, values: &row.values });
         }
         let (rows, next) = rest.split_at(placed.len());
         let before = cx.txn.get()?.savepoint();
