@@ -21,6 +21,7 @@ mod divided_agree;
 mod dump_errors;
 mod dynamic_privileges;
 mod effects_agree;
+mod equivalents_agree;
 mod forms_agree;
 mod generated_keys;
 mod gone_accounts;
