@@ -423,6 +423,33 @@ impl Arena {
         read.into_iter().collect()
     }
 
+    /// Notes anew what subqueries and common table expressions read from outside. They stand in each other, and what an
+    /// inner one reads counts for the outer one: until nothing is added.
+    pub(crate) fn find_free(&mut self) {
+        self.subqueries.iter_mut().for_each(|sub| sub.free.clear());
+        self.ctes.iter_mut().for_each(|cte| cte.free.clear());
+        loop {
+            let mut found = 0;
+            for i in 0..self.subqueries.len() {
+                let free = self.free_columns(&self.subqueries[i].query);
+                found += free.len() - self.subqueries[i].free.len();
+                self.subqueries[i].free = free;
+            }
+            for i in 0..self.ctes.len() {
+                let cte = &self.ctes[i];
+                let mut free: Vec<ColId> =
+                    cte.base.iter().chain(&cte.recursive).flat_map(|part| self.free_columns(part)).collect();
+                free.sort_unstable();
+                free.dedup();
+                found += free.len() - cte.free.len();
+                self.ctes[i].free = free;
+            }
+            if found == 0 {
+                return;
+            }
+        }
+    }
+
     /// Completes a recursive common table expression.
     pub(crate) fn recurses(
         &mut self,

@@ -32,8 +32,20 @@ impl Pair {
         Pair { first, second, columns, ordered: false }
     }
 
-    /// Both as part of a larger query.
-    fn within(self, r: &mut Random) -> Pair {
+    /// Both as part of a larger query, the first with derived tables for tables.
+    fn within(mut self, r: &mut Random) -> Pair {
+        for name in ["x", "y", "z"] {
+            let derived = r.of(&[
+                "(SELECT * FROM {t}) t",
+                "(SELECT id, a, b, s, d, j, a + b g FROM {t}) t",
+                "(SELECT * FROM {t} LIMIT 1000) t",
+                "(SELECT id, a + 0 a, b, s, d, j, g FROM {t} WHERE id >= 0) t",
+            ]);
+            if r.percent(20) {
+                let derived = derived.replace(" t", &format!(" {name}")).replace("{t}", &format!("{{{name}}}"));
+                self.first = self.first.replace(&format!("{{{name}}} {name}"), &derived);
+            }
+        }
         if self.ordered || r.percent(40) {
             return self;
         }

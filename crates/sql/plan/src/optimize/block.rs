@@ -23,7 +23,7 @@ use super::sarg::{self, Sarg};
 use crate::dive;
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SortKey};
 use crate::fold;
-use crate::logical::{Block, ColId, OrderKind, Rel, RelKind, Semijoin, conjuncts};
+use crate::logical::{Query, Block, ColId, OrderKind, Rel, RelKind, Semijoin, conjuncts};
 use crate::make::and;
 use crate::options::{Passes, PlanOptions};
 use crate::physical::{Access, JoinKind, LockStrength, LockWait, Op, Physical, ROW_ID, Ranges};
@@ -431,35 +431,22 @@ impl Builder<'_> {
     fn derived_nodes(&mut self, planned: &mut Planned<'_>) -> Result<()> {
         let block = planned.block;
         for (i, rel) in block.rels.iter().enumerate() {
-            let node = match &rel.kind {
-                RelKind::Base(_) => None,
-                RelKind::Cte(number) => {
-                    let (cte, rows) = self.cte(*number)?;
-                    let schema: Vec<ColId> = (rel.first..rel.first + rel.width).collect();
-                    let columns = column_names(self.arena, &schema);
-                    Some(self.node(
-                        Op::CteScan { cte, name: rel.alias.clone(), columns },
-                        schema,
-                        rows,
-                        rows * cost::KEEP,
-                    ))
-                }
-                RelKind::Derived(query) => {
-                    let free = self.arena.free_columns(query);
-                    let beside = free.iter().any(|id| block.rel_of(*id).is_some());
-                    if beside {
-                        planned.lateral = planned.lateral.union(RelSet::one(i));
-                        let mut deps = RelSet::EMPTY;
-                        for id in &free {
-                            if let Some(of) = block.rel_of(*id) {
-                                deps = deps.union(RelSet::one(of));
-                            }
-                        }
-                        add_deps(&mut planned.units, i, deps);
-                        None
-                    } else {
-                        let mut node = self.query(query)?;
-                        node.schema = (rel.first..rel.first + rel.width).collect();
+            let free = match &rel.kind {
+                RelKind::Base(_) => Vec::new(),
+                RelKind::Cte(number) => self.arena.ctes[*number as usize].free.clone(),
+                RelKind::Derived(query) => self.arena.free_columns(query),
+            };
+            let deps = free.iter().filter_map(|id| block.rel_of(*id)).fold(RelSet::EMPTY, |s, of| s.union(RelSet::one(of)));
+            let node = if deps != RelSet::EMPTY {
+                planned.lateral = planned.lateral.union(RelSet::one(i));
+                add_deps(&mut planned.units, i, deps);
+                None
+            } else {
+                match &rel.kind {
+                    RelKind::Base(_) => None,
+                    RelKind::Cte(number) => Some(self.cte_node(rel, *number)?),
+                    RelKind::Derived(query) => {
+                        let node = self.derived_node(rel, query)?;
                         Some(if self.arena.query_is_ordered(query) { self.kept(block, i, node) } else { node })
                     }
                 }
@@ -467,6 +454,20 @@ impl Builder<'_> {
             planned.derived.push(node);
         }
         Ok(())
+    }
+
+    pub(super) fn cte_node(&mut self, rel: &Rel, number: u32) -> Result<Node> {
+        let (cte, rows) = self.cte(number)?;
+        let schema: Vec<ColId> = (rel.first..rel.first + rel.width).collect();
+        let columns = column_names(self.arena, &schema);
+        let op = Op::CteScan { cte, name: rel.alias.clone(), columns };
+        Ok(self.node(op, schema, rows, rows * cost::KEEP))
+    }
+
+    pub(super) fn derived_node(&mut self, rel: &Rel, query: &Query) -> Result<Node> {
+        let mut node = self.query(query)?;
+        node.schema = (rel.first..rel.first + rel.width).collect();
+        Ok(node)
     }
 
     /// A filter of numbered conditions, cheap ones first.

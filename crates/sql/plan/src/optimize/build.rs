@@ -40,7 +40,8 @@ pub(crate) struct Builder<'a> {
     /// Subplans of row operands that read nothing from outside: their columns share them.
     row_subplans: HashMap<u32, u32>,
     pub(crate) ctes: Vec<Cte>,
-    pub(super) cte_map: HashMap<u32, u32>,
+    /// Numbers of common table expressions in the plan, by those in the arena and the registers that they read.
+    pub(super) cte_map: HashMap<(u32, Vec<u32>), u32>,
     pub(super) depth: u32,
     /// Ranges looked up so far and what they hold: (table slot, index, ranges, rows).
     pub(crate) dives: RefCell<Vec<Looked>>,
@@ -160,7 +161,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The register in which an outer column arrives.
-    fn register(&mut self, id: ColId) -> Result<u32> {
+    pub(super) fn register(&mut self, id: ColId) -> Result<u32> {
         for frame in self.frames.iter_mut().rev() {
             if let Some((_, register)) = frame.binds.iter().find(|(c, _)| *c == id) {
                 return Ok(*register);

@@ -167,9 +167,12 @@ impl Builder<'_> {
         Ok(self.node(op, columns.to_vec(), rows, cost))
     }
 
-    /// The plan's number of a common table expression; planned at its first mention.
+    /// The plan's number of a common table expression; planned at its first mention, and anew where what it reads from
+    /// outside arrives in other registers.
     pub(super) fn cte(&mut self, number: u32) -> Result<(u32, f64)> {
-        if let Some(place) = self.cte_map.get(&number) {
+        let free = &self.arena.ctes[number as usize].free;
+        let registers = free.iter().map(|id| self.register(*id)).collect::<Result<Vec<u32>>>()?;
+        if let Some(place) = self.cte_map.get(&(number, registers.clone())) {
             let rounds = |c: &Cte| if c.recursive.is_some() { ROUNDS } else { 1.0 };
             let rows = self.ctes.get(*place as usize).map_or(10.0, |c| c.base.rows * rounds(c));
             return Ok((*place, rows));
@@ -182,7 +185,7 @@ impl Builder<'_> {
         let node = self.query(base)?;
         let depends = super::build::free_registers(&node.physical, &self.subplans, &self.ctes);
         let place = self.ctes.len() as u32;
-        self.cte_map.insert(number, place);
+        self.cte_map.insert((number, registers), place);
         let rows = node.physical.rows;
         self.ctes.push(Cte {
             name: source.name.clone(),

@@ -122,11 +122,7 @@ fn substitute_parts(arena: &mut Arena) {
                 part.for_each_expr_mut(&mut |e| substitute(e, &replaced));
             }
         }
-        // Inner ones first: what they read from outside counts for the outer ones.
-        for i in 0..arena.subqueries.len() {
-            let free = arena.free_columns(&arena.subqueries[i].query);
-            arena.subqueries[i].free = free;
-        }
+        arena.find_free();
     }
     arena.replaced = replaced;
 }

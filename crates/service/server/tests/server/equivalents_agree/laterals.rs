@@ -12,7 +12,7 @@ pub(super) fn condition(r: &mut Random) -> &'static str {
         "y.b = x.a AND y.s = x.s",
         "y.id <> x.id AND y.a = x.b",
         "y.a <=> x.a",
-        "y.s = x.s OR y.a > x.b",
+        "(y.s = x.s OR y.a > x.b)",
         "y.a IN (x.a, x.b)",
         "y.a BETWEEN x.a AND x.b",
         "y.a + 1 = x.a",
@@ -54,7 +54,7 @@ pub(super) fn pair(r: &mut Random) -> Pair {
     let lateral = |inner: String, rest: &str, columns: &str| {
         format!("SELECT {columns} FROM {{x}} x, LATERAL ({inner}) l WHERE {w}{rest}")
     };
-    match r.below(10) {
+    match r.below(12) {
         0 => Pair::new(
             lateral(format!("SELECT {p} p, {q} q FROM {{y}} y WHERE {on} AND {v}"), "", "x.id c0, l.p c1, l.q c2"),
             format!(
@@ -148,6 +148,32 @@ pub(super) fn pair(r: &mut Random) -> Pair {
                  ON {on} WHERE {w}"
             ),
             3,
+        ),
+        9 => Pair::new(
+            lateral(
+                format!(
+                    "WITH c AS (SELECT y.id, y.b, x.b k FROM {{y}} y WHERE {on}) SELECT u.id, v.b FROM c u LEFT JOIN c v ON v.b \
+                     = u.id + 1 AND v.k IS NOT NULL"
+                ),
+                "",
+                "x.id c0, l.id c1, l.b c2",
+            ),
+            format!(
+                "WITH c AS (SELECT x.id i, y.id, y.b, x.b k FROM {{x}} x JOIN {{y}} y ON {on} WHERE {w}) SELECT u.i c0, u.id c1, \
+                 v.b c2 FROM c u LEFT JOIN c v ON v.i = u.i AND v.b = u.id + 1 AND v.k IS NOT NULL"
+            ),
+            3,
+        ),
+        10 => Pair::new(
+            format!(
+                "SELECT x.id c0, (WITH c AS (SELECT y.b, COUNT(*) n FROM {{y}} y WHERE {on} GROUP BY y.b) SELECT MAX(u.n + v.n) \
+                 FROM c u JOIN c v ON v.b < u.b) c1 FROM {{x}} x WHERE {w}"
+            ),
+            format!(
+                "WITH c AS (SELECT x.id i, y.b, COUNT(*) n FROM {{x}} x JOIN {{y}} y ON {on} GROUP BY x.id, y.b) SELECT x.id c0, \
+                 (SELECT MAX(u.n + v.n) FROM c u JOIN c v ON v.b < u.b AND v.i = u.i WHERE u.i = x.id) c1 FROM {{x}} x WHERE {w}"
+            ),
+            2,
         ),
         _ => Pair::new(
             format!(

@@ -129,10 +129,11 @@ impl Builder<'_> {
 
     fn lateral_node(&mut self, planned: &Planned<'_>, i: usize) -> Result<Node> {
         let rel = &planned.block.rels[i];
-        let RelKind::Derived(query) = &rel.kind else { return Err(SqlError::internal("a relation placed twice")) };
-        let mut node = self.query(query)?;
-        node.schema = (rel.first..rel.first + rel.width).collect();
-        Ok(node)
+        match &rel.kind {
+            RelKind::Derived(query) => self.derived_node(rel, query),
+            RelKind::Cte(number) => self.cte_node(rel, *number),
+            RelKind::Base(_) => Err(SqlError::internal("a relation placed twice")),
+        }
     }
 
     pub(super) fn kept(&mut self, block: &Block, i: usize, node: Node) -> Node {
