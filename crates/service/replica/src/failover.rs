@@ -156,7 +156,10 @@ impl Channel {
                 }
                 Fault::Source(e) | Fault::Refused(e) | Fault::Applying(e) => {
                     self.core.log.error(format_args!("{}", unreadable(&self, &e)));
-                    self.status.lock().source_failed(&e);
+                    // Whoever reads of the error may start it again.
+                    let mut status = self.status.lock();
+                    status.source_failed(&e);
+                    status.receiver_ended();
                     break;
                 }
             }

@@ -284,13 +284,14 @@ impl Status {
         (self.connected, self.source_error) = (false, failed(e));
     }
 
-    /// Where in the source's log that was.
+    /// The applier has ended by this: whoever reads of the error may start it again. Where in the source's log that was.
     pub(crate) fn applying_failed(&mut self, e: &SqlError) -> String {
         let worker = self.applying.iter().position(|a| a.error.number == e.number());
         if worker.is_none() {
             self.failed_at(0, e);
         }
         self.applying_error = self.applying.get(worker.unwrap_or(0)).map_or_else(|| failed(e), |a| a.error.clone());
+        self.applier_ended();
         format!("{}:{}", self.file, self.position)
     }
 

@@ -14,6 +14,7 @@
 //! statement error N            it fails with error number N
 //! query [rowsort]              its rows follow behind ----, values separated by |, NULL as NULL, empty text as (empty);
 //!                              times of EXPLAIN ANALYZE are left out
+//! query settles                the same, of what the server does by itself: asked again until they are as expected
 //! onlyif NAME / skipif NAME    before a record: gannet, mysql or mariadb, or text (statements that are not prepared)
 //! connection NAME              the following records use this connection
 //! restart                      the server is restarted here (not a reference server); connections are made anew
@@ -29,6 +30,10 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// What the server does by itself is done by then, whatever else the machine does.
+const SETTLED: Duration = Duration::from_secs(60);
 
 /// How statements are sent.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -42,7 +47,7 @@ enum Expect {
     Ok,
     Count(u64),
     Error(u16),
-    Rows { sorted: bool, rows: Vec<String> },
+    Rows { sorted: bool, settles: bool, rows: Vec<String> },
 }
 
 #[derive(Debug, Clone)]
@@ -96,8 +101,9 @@ fn parse(text: &str, path: &Path) -> Vec<Placed> {
                     ("statement", ["ok"]) => Expect::Ok,
                     ("statement", ["count", n]) => Expect::Count(n.parse().unwrap_or_else(|_| bad("a number is due"))),
                     ("statement", ["error", n]) => Expect::Error(n.parse().unwrap_or_else(|_| bad("a number is due"))),
-                    ("query", []) => Expect::Rows { sorted: false, rows: vec![] },
-                    ("query", ["rowsort"]) => Expect::Rows { sorted: true, rows: vec![] },
+                    ("query", []) => Expect::Rows { sorted: false, settles: false, rows: vec![] },
+                    ("query", ["rowsort"]) => Expect::Rows { sorted: true, settles: false, rows: vec![] },
+                    ("query", ["settles"]) => Expect::Rows { sorted: false, settles: true, rows: vec![] },
                     _ => bad("what kind of record is this?"),
                 };
                 let mut sql = Vec::new();
@@ -216,7 +222,14 @@ fn run_file(path: &Path, target: &mut Target, way: Way, update: bool) -> Vec<Str
                     c.query("USE sqltest").expect("use");
                     c
                 });
-                let got = send(c, way, &sql);
+                let mut got = send(c, way, &sql);
+                if let Expect::Rows { settles: true, rows, .. } = &expect {
+                    let until = Instant::now() + SETTLED;
+                    while !update && got.as_ref().is_ok_and(|r| show(r) != *rows) && Instant::now() < until {
+                        std::thread::sleep(Duration::from_millis(100));
+                        got = send(c, way, &sql);
+                    }
+                }
                 let mut fail = |what: String| {
                     failures.push(format!(
                         "{}:{} ({way:?}): {what}\n    {}",
@@ -232,7 +245,7 @@ fn run_file(path: &Path, target: &mut Target, way: Way, update: bool) -> Vec<Str
                     (Expect::Error(n), Err(e)) if e.code() == Some(*n) => {}
                     (Expect::Error(n), Ok(_)) => fail(format!("no error, {n} expected")),
                     (Expect::Error(n), Err(e)) => fail(format!("error {n} expected, got: {e}")),
-                    (Expect::Rows { sorted, rows }, Ok(r)) => {
+                    (Expect::Rows { sorted, rows, .. }, Ok(r)) => {
                         let mut shown = show(r);
                         let mut wanted = rows.clone();
                         if *sorted {
