@@ -6,6 +6,7 @@
 
 mod causes;
 pub(crate) mod change;
+mod conditions;
 mod explained;
 mod expr;
 pub(crate) mod generate;
@@ -389,7 +390,7 @@ impl Tally {
 
 /// Runs the verb. `--port-a`, `--port-b` (or `--socket-a`, `--socket-b`), `--seed`, `--statements`, `--differences`
 /// (after which it ends), `--database`, `--theme` (rounds of it alone; `queries` and `changes` are those without a
-/// theme).
+/// theme, `conditions` asks the first server alone).
 pub fn run(args: &[String]) -> Result<String, String> {
     let option = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1));
     let number = |name: &str, otherwise: u64| match option(name) {
@@ -412,6 +413,7 @@ pub fn run(args: &[String]) -> Result<String, String> {
     while tally.statements < wanted && tally.found.len() < enough {
         // Each third round is one of a theme.
         let done = match (seed % 3, theme) {
+            (_, Some("conditions")) => conditions::round(seed, &mut pair, &mut tally),
             (1 | 2, None) | (_, Some("queries" | "changes")) => round(seed, theme, &mut pair, &mut tally),
             _ => {
                 let mut random = Random::new(seed);

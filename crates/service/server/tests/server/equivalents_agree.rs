@@ -112,7 +112,8 @@ fn value(r: &mut Random, column: &str) -> String {
 /// A table with keys, maybe partitions, and its copy without.
 fn table(r: &mut Random, name: &str) -> Vec<String> {
     let mut keys = vec![r.of(&["PRIMARY KEY (id)", "PRIMARY KEY (id)", "UNIQUE KEY (id)", "KEY (id)"])];
-    for key in ["KEY (a)", "KEY (b, a)", "KEY (s, id)", "KEY ((a % 3))", "KEY (g)", "KEY ((a + 1), b)", "KEY (d DESC)"] {
+    for key in ["KEY (a)", "KEY (b, a)", "KEY (s, id)", "KEY ((a % 3))", "KEY (g)", "KEY ((a + 1), b)", "KEY (d DESC)"]
+    {
         if r.percent(35) {
             keys.push(key);
         }

@@ -23,7 +23,7 @@ use super::sarg::{self, Sarg};
 use crate::dive;
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SortKey};
 use crate::fold;
-use crate::logical::{Query, Block, ColId, OrderKind, Rel, RelKind, Semijoin, conjuncts};
+use crate::logical::{Block, ColId, OrderKind, Query, Rel, RelKind, Semijoin, conjuncts};
 use crate::make::and;
 use crate::options::{Passes, PlanOptions};
 use crate::physical::{Access, JoinKind, LockStrength, LockWait, Op, Physical, ROW_ID, Ranges};
@@ -436,7 +436,8 @@ impl Builder<'_> {
                 RelKind::Cte(number) => self.arena.ctes[*number as usize].free.clone(),
                 RelKind::Derived(query) => self.arena.free_columns(query),
             };
-            let deps = free.iter().filter_map(|id| block.rel_of(*id)).fold(RelSet::EMPTY, |s, of| s.union(RelSet::one(of)));
+            let deps =
+                free.iter().filter_map(|id| block.rel_of(*id)).fold(RelSet::EMPTY, |s, of| s.union(RelSet::one(of)));
             let node = if deps != RelSet::EMPTY {
                 planned.lateral = planned.lateral.union(RelSet::one(i));
                 add_deps(&mut planned.units, i, deps);

@@ -1,7 +1,7 @@
 //! Changes of joined tables beside changes of each, and INSERT ... SELECT beside one INSERT a row.
 
-use super::laterals::{condition, filter};
 use super::Change;
+use super::laterals::{condition, filter};
 use crate::common::random::Random;
 
 const BOTH: &str = "SELECT 1, id, a, b, s, d, g FROM {x} UNION ALL SELECT 2, id, a, b, s, d, g FROM {y}";
@@ -25,7 +25,8 @@ pub(super) fn update(r: &mut Random) -> Change {
     let join = r.of(&["LEFT JOIN", "LEFT JOIN", "JOIN"]);
     if r.percent(40) {
         let on = condition(r);
-        let (mine, own) = r.of(&[("b = x.a + 1", "b = a + 1"), ("s = 'q'", "s = 'q'"), ("id = x.id + 20", "id = id + 20")]);
+        let (mine, own) =
+            r.of(&[("b = x.a + 1", "b = a + 1"), ("s = 'q'", "s = 'q'"), ("id = x.id + 20", "id = id + 20")]);
         return Change {
             first: vec![format!(
                 "UPDATE {{x}} x {join} {{y}} y ON {on} SET x.{mine}, y.b = y.a + 5, y.d = y.id WHERE {w} AND {p}"
@@ -42,7 +43,12 @@ pub(super) fn update(r: &mut Random) -> Change {
     }
     // One row of y at most.
     let on = r.of(&["y.id = x.a", "y.id = x.b AND y.a > 1", "y.id = x.a + 1 AND y.s <> x.s", "y.id = x.id"]);
-    let first = r.of(&["y.a + x.a", "COALESCE(y.id, 7)", "IF(y.id IS NULL, x.a, y.d)", "(SELECT MAX(z.a) FROM {z} z WHERE z.b = y.a)"]);
+    let first = r.of(&[
+        "y.a + x.a",
+        "COALESCE(y.id, 7)",
+        "IF(y.id IS NULL, x.a, y.d)",
+        "(SELECT MAX(z.a) FROM {z} z WHERE z.b = y.a)",
+    ]);
     let second = r.of(&["y.s", "CONCAT(x.a, IFNULL(y.s, '-'))", "IF(y.a > x.a, 'gt', NULL)"]);
     let one = |what: &str| format!("(SELECT {what} FROM (SELECT 1 one) o {join} {{y}} y ON {on})");
     let there = if join == "JOIN" { format!(" AND EXISTS {}", one("1")) } else { String::new() };
@@ -86,8 +92,7 @@ pub(super) fn delete(r: &mut Random) -> Change {
         }
     };
     let from_word = if head.ends_with("USING") { "" } else { " FROM" };
-    let mut second =
-        vec![format!("CREATE TEMPORARY TABLE kept SELECT x.id xi, y.id yi FROM {from} WHERE {w} AND {p}")];
+    let mut second = vec![format!("CREATE TEMPORARY TABLE kept SELECT x.id xi, y.id yi FROM {from} WHERE {w} AND {p}")];
     second.extend(rest);
     Change { first: vec![format!("{head}{from_word} {from} WHERE {w} AND {p}")], second, shown: BOTH }
 }
@@ -125,7 +130,9 @@ pub(super) fn upsert(r: &mut Random) -> Change {
     ];
     let set = if r.percent(50) { r.of(&sets).to_owned() } else { format!("{}, {}", r.of(&sets[..4]), r.of(&sets)) };
     // The new row's columns, by a name of theirs.
-    let named = |how: &str| ["id", "k", "a", "b"].iter().fold(set.clone(), |t, c| t.replace(&format!("[{c}]"), &how.replace('?', c)));
+    let named = |how: &str| {
+        ["id", "k", "a", "b"].iter().fold(set.clone(), |t, c| t.replace(&format!("[{c}]"), &how.replace('?', c)))
+    };
     let list: Vec<String> = rows.iter().enumerate().map(|(o, row)| format!("({o}, {})", row.join(", "))).collect();
     let ignore = r.of(&["", "", "", "IGNORE "]);
     let head = format!("INSERT {ignore}INTO {{u}} (id, k, a, b)");
@@ -134,10 +141,22 @@ pub(super) fn upsert(r: &mut Random) -> Change {
     let text = match r.below(7) {
         0 => format!("{head} {plain} ORDER BY o {then} {}", named("VALUES(?)")),
         1 => format!("{head} {plain} ORDER BY o {then} {}", named("kept.?")),
-        2 => format!("{head} SELECT n.id, n.k, n.a, n.b FROM kept n LEFT JOIN (SELECT 1 one) j ON TRUE ORDER BY n.o {then} {}", named("n.?")),
-        3 => format!("{head} SELECT * FROM (SELECT id, k, a, b FROM kept ORDER BY o LIMIT 100) n {then} {}", named("n.?")),
-        4 => format!("{head} SELECT id, k, a, b FROM (SELECT * FROM kept UNION SELECT 0, 1, NULL, 1, 1 WHERE FALSE) n ORDER BY o {then} {}", named("n.?")),
-        5 => format!("{head} SELECT n.id, n.k, n.a, n.b FROM kept n, LATERAL (SELECT n.a + 1 e) l WHERE l.e IS NULL OR l.e > 0 ORDER BY o {then} {}", named("n.?")),
+        2 => format!(
+            "{head} SELECT n.id, n.k, n.a, n.b FROM kept n LEFT JOIN (SELECT 1 one) j ON TRUE ORDER BY n.o {then} {}",
+            named("n.?")
+        ),
+        3 => format!(
+            "{head} SELECT * FROM (SELECT id, k, a, b FROM kept ORDER BY o LIMIT 100) n {then} {}",
+            named("n.?")
+        ),
+        4 => format!(
+            "{head} SELECT id, k, a, b FROM (SELECT * FROM kept UNION SELECT 0, 1, NULL, 1, 1 WHERE FALSE) n ORDER BY o {then} {}",
+            named("n.?")
+        ),
+        5 => format!(
+            "{head} SELECT n.id, n.k, n.a, n.b FROM kept n, LATERAL (SELECT n.a + 1 e) l WHERE l.e IS NULL OR l.e > 0 ORDER BY o {then} {}",
+            named("n.?")
+        ),
         _ => {
             let all: Vec<String> = rows.iter().map(|row| format!("({})", row.join(", "))).collect();
             format!("{head} VALUES {} AS n (id, k, a, b) {then} {}", all.join(", "), named("n.?"))

@@ -11,7 +11,10 @@ fn member(r: &mut Random) -> String {
     }
     for name in ["b", "c"] {
         if r.percent(65) {
-            parts.push(format!("\"{name}\": {}", r.of(&["[]", "[1]", "[1, 2]", "[2, null, 3]", "[[1, 4], [2]]", "5", "null"])));
+            parts.push(format!(
+                "\"{name}\": {}",
+                r.of(&["[]", "[1]", "[1, 2]", "[2, null, 3]", "[[1, 4], [2]]", "5", "null"])
+            ));
         }
     }
     format!("{{{}}}", parts.join(", "))

@@ -103,7 +103,8 @@ pub(super) fn pair(r: &mut Random) -> Pair {
     if r.percent(30) {
         let all = (1..=columns).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
         let (way, limit) = (r.of(&["", " DESC"]), r.of(&["", " LIMIT 3", " LIMIT 2 OFFSET 1"]));
-        let (a, b) = if distinct.is_empty() { (format!("GROUPING({}){way}, ", keys[0]), "o0") } else { Default::default() };
+        let (a, b) =
+            if distinct.is_empty() { (format!("GROUPING({}){way}, ", keys[0]), "o0") } else { Default::default() };
         let b = if b.is_empty() { String::new() } else { format!("{b}{way}, ") };
         pair.first += &format!(" ORDER BY {a}{all}{limit}");
         pair.second += &format!(" ORDER BY {b}{all}{limit}");

@@ -7,7 +7,12 @@ use crate::common::random::Random;
 /// Numbers `n` at heights `h` along the edges of y.
 fn walk(r: &mut Random) -> String {
     let (first, next, all) = (
-        r.of(&["SELECT y.a, 0 FROM {y} y WHERE y.id < 3", "SELECT 1, 0", "SELECT MAX(y.b), 0 FROM {y} y", "SELECT x.b, 0 FROM {x} x"]),
+        r.of(&[
+            "SELECT y.a, 0 FROM {y} y WHERE y.id < 3",
+            "SELECT 1, 0",
+            "SELECT MAX(y.b), 0 FROM {y} y",
+            "SELECT x.b, 0 FROM {x} x",
+        ]),
         r.of(&[
             "SELECT y.b, h + 1 FROM r JOIN {y} y ON y.a = r.n WHERE h < 3",
             "SELECT y.b, h + 1 FROM {y} y, r WHERE y.a <=> r.n AND h < 2",
@@ -43,7 +48,9 @@ pub(super) fn pair(r: &mut Random) -> Pair {
         2 => {
             let not = r.of(&["", "NOT "]);
             Pair::new(
-                format!("SELECT x.id c0 FROM {{x}} x WHERE x.b {not}IN ({own} SELECT n FROM r WHERE n IS NOT NULL) AND {w}"),
+                format!(
+                    "SELECT x.id c0 FROM {{x}} x WHERE x.b {not}IN ({own} SELECT n FROM r WHERE n IS NOT NULL) AND {w}"
+                ),
                 format!(
                     "{all} SELECT x.id c0 FROM {{x}} x WHERE {w} AND x.b IS NOT NULL AND {not}EXISTS (SELECT 1 FROM r WHERE \
                      r.s <=> {of} AND r.n = x.b) UNION ALL SELECT x.id FROM {{x}} x WHERE {w} AND x.b IS NULL AND '{not}' <> \
@@ -65,7 +72,9 @@ pub(super) fn pair(r: &mut Random) -> Pair {
             )
         }
         4 => Pair::new(
-            format!("{walk} SELECT x.id c0, r.n c1, r.h c2 FROM {{x}} x LEFT JOIN r ON r.n = x.a AND r.h > 0 WHERE {w}"),
+            format!(
+                "{walk} SELECT x.id c0, r.n c1, r.h c2 FROM {{x}} x LEFT JOIN r ON r.n = x.a AND r.h > 0 WHERE {w}"
+            ),
             format!(
                 "SELECT x.id c0, q.n c1, q.h c2 FROM {{x}} x LEFT JOIN ({walk} SELECT n, h FROM r) q ON q.n = x.a AND q.h > 0 \
                  WHERE {w}"
@@ -100,16 +109,15 @@ pub(super) fn change(r: &mut Random) -> Change {
         0 => ("UPDATE {x} x SET x.b = ({walk} SELECT COUNT(*) FROM [r] WHERE n >= x.a)", false),
         1 => ("UPDATE {x} x SET x.b = x.a + 10, x.s = 'w' WHERE x.a IN ({walk} SELECT n FROM [r] WHERE h > 0)", true),
         2 => ("DELETE FROM {x} x WHERE x.b NOT IN ({walk} SELECT n FROM [r] WHERE n IS NOT NULL)", true),
-        _ => ("DELETE x FROM {x} x JOIN {z} z ON z.a = x.a WHERE EXISTS ({walk} SELECT 1 FROM [r] WHERE h = x.b)", true),
+        _ => {
+            ("DELETE x FROM {x} x JOIN {z} z ON z.a = x.a WHERE EXISTS ({walk} SELECT 1 FROM [r] WHERE h = x.b)", true)
+        }
     };
     let change = format!("{change} {} {w}", if from { "AND" } else { "WHERE" });
     let with = |walk: &str, of: &str| change.replace("{walk} ", walk).replace("[r]", of);
     Change {
         first: vec![with(&format!("{walk} "), "r")],
-        second: vec![
-            format!("CREATE TEMPORARY TABLE kept {walk} SELECT n, h FROM r"),
-            with("", "kept"),
-        ],
+        second: vec![format!("CREATE TEMPORARY TABLE kept {walk} SELECT n, h FROM r"), with("", "kept")],
         shown: "SELECT id, a, b, s, g FROM {x}",
     }
 }
