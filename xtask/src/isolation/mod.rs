@@ -11,7 +11,7 @@ mod scenarios;
 
 use gannet_wire::client::Address;
 use play::{Play, Played, Stage};
-use scenarios::{LEVELS, Read, SCENARIOS, Scenario};
+use scenarios::{LEVELS, Read, SCENARIOS, Scenario, TABLE};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -90,8 +90,11 @@ fn perform(
         if stuck.as_ref().is_some_and(|s| order.starts_with(s)) || only.is_some_and(|only| !only(&name)) {
             continue;
         }
-        let played =
-            stage.play(&Play { sessions: case.scenario.sessions, read: case.read.1, later: false }, &order, patience);
+        let played = stage.play(
+            &Play { scene: &TABLE, sessions: case.scenario.sessions, read: case.read.1, later: false },
+            &order,
+            patience,
+        );
         match played.map_err(|e| format!("{}, {name}: {e}", case.name()))? {
             Played::Whole(line) => _ = lines.insert(name, line),
             Played::Stuck(at) => stuck = Some(order[..=at].to_vec()),

@@ -1,6 +1,6 @@
 //! Takes steps in a given order, and tells when everybody has done his step or waits for a lock.
 
-use super::scenarios::{LEFT, ROWS, TABLE};
+use super::scenarios::{SCENES, Scene};
 use gannet_wire::client::{Address, Connection, Error, Options, ResultSet};
 use std::{
     fmt::Write,
@@ -22,6 +22,7 @@ pub(super) const SESSIONS: usize = 4;
 
 /// What is played.
 pub(super) struct Play<'p> {
+    pub(super) scene: &'static Scene,
     /// The steps of A, B, C, D.
     pub(super) sessions: &'p [&'p [&'p str]],
     /// Words behind each SELECT.
@@ -63,10 +64,14 @@ impl Session {
     fn open(address: &Address, database: &str) -> Result<Session, String> {
         let mut connection = connect(address)?;
         connection.query(&format!("USE {database}")).map_err(|e| e.to_string())?;
+        let version = connection.query("SELECT VERSION()").map_err(|e| e.to_string())?.texts().concat().concat();
         let (steps, inbox) = channel::<String>();
         let (out, results) = channel();
         std::thread::spawn(move || {
             for sql in inbox {
+                // MariaDB has the older words alone, and MySQL no SKIP LOCKED behind them.
+                let sql =
+                    if version.contains("MariaDB") { sql.replace("FOR SHARE", "LOCK IN SHARE MODE") } else { sql };
                 if out.send(said(connection.query(&sql))).is_err() {
                     return;
                 }
@@ -105,12 +110,14 @@ impl Stage {
     /// Sessions on a database of their own, made anew.
     pub(super) fn open(address: &Address, database: &str) -> Result<Stage, String> {
         let mut control = connect(address)?;
-        for sql in [
+        let made = [
             &format!("DROP DATABASE IF EXISTS {database}"),
             &format!("CREATE DATABASE {database}"),
             &format!("USE {database}"),
-            TABLE,
-        ] {
+            // Tables that others refer to are emptied, too.
+            "SET SESSION foreign_key_checks = 0",
+        ];
+        for sql in made.into_iter().chain(SCENES.iter().flat_map(|scene| scene.tables).copied()) {
             control.query(sql).map_err(|e| format!("{sql}: {e}"))?;
         }
         let sessions = (0..SESSIONS).map(|_| Session::open(address, database)).collect::<Result<_, _>>()?;
@@ -135,8 +142,12 @@ impl Stage {
     /// Takes the steps in one order. `patience`: for how long everybody has to stand still to be taken for waiting.
     pub(super) fn play(&mut self, play: &Play<'_>, order: &[u8], patience: Duration) -> Result<Played, String> {
         // Truncated, not deleted: what purge has not removed yet would take part in locking.
-        self.run("TRUNCATE TABLE t")?;
-        self.run(ROWS)?;
+        for name in play.scene.names {
+            self.run(&format!("TRUNCATE TABLE {name}"))?;
+        }
+        for sql in play.scene.rows {
+            self.run(sql)?;
+        }
         for session in &self.sessions[..play.sessions.len()] {
             session.must("START TRANSACTION")?;
         }
@@ -167,8 +178,10 @@ impl Stage {
         if let Some(at) = stuck {
             return Ok(Played::Stuck(at));
         }
-        let rows = self.run(LEFT)?.texts();
-        let _ = write!(line, " | {}", rows.iter().map(|r| r.join("/")).collect::<Vec<_>>().join(","));
+        for sql in play.scene.left {
+            let rows = self.run(sql)?.texts();
+            let _ = write!(line, " | {}", rows.iter().map(|r| r.join("/")).collect::<Vec<_>>().join(","));
+        }
         Ok(Played::Whole(line))
     }
 

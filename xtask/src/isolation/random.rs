@@ -1,8 +1,9 @@
 //! Plays of random steps: two to four sessions of their own levels, with savepoints, locking reads, changes of one row
-//! and of ranges, in a random order. A play that differs between two servers is made small.
+//! and of ranges, in a random order, on one of the scenes: with partitions, a second unique key, a foreign key that
+//! cascades, triggers. A play that differs between two servers is made small.
 
 use super::play::{Play, Played, SESSIONS, Stage};
-use super::scenarios::LEVELS;
+use super::scenarios::{LEVELS, SCENES, Scene};
 use crate::diff::Random;
 use std::{collections::BTreeMap, fmt::Write, time::Duration};
 
@@ -13,7 +14,10 @@ const ENOUGH: usize = 8;
 
 /// A play: the steps of its sessions, in the order in which they are taken.
 #[derive(Clone)]
-struct Steps(Vec<(u8, String)>);
+struct Steps {
+    scene: &'static Scene,
+    taken: Vec<(u8, String)>,
+}
 
 fn one<'t>(random: &mut Random, of: &[&'t str]) -> &'t str {
     random.pick::<&'t str>(of)
@@ -31,23 +35,32 @@ fn place(random: &mut Random) -> (&'static str, String) {
     }
 }
 
-fn step(random: &mut Random) -> String {
+/// A step on a scene. `t` is its first table.
+fn step(random: &mut Random, scene: &Scene) -> String {
+    let t = scene.names.iter().find(|name| !["child", "tale"].contains(name)).copied().unwrap_or_default();
+    if random.percent(25)
+        && let Some(step) = own_step(random, t)
+    {
+        return step;
+    }
     let (index, condition) = place(random);
     let n = random.below(7);
     let name = one(random, &["s", "p"]);
     match random.below(24) {
-        0..4 => format!("SELECT id, v FROM t FORCE INDEX ({index}) WHERE {condition} ORDER BY id"),
+        0..4 => format!("SELECT id, v FROM {t} FORCE INDEX ({index}) WHERE {condition} ORDER BY id"),
         4..8 => {
-            let lock =
-                one(random, &["FOR UPDATE", "LOCK IN SHARE MODE", "FOR UPDATE NOWAIT", "FOR UPDATE SKIP LOCKED"]);
-            format!("SELECT id, v FROM t FORCE INDEX ({index}) WHERE {condition} ORDER BY id {lock}")
+            let lock = one(
+                random,
+                &["FOR UPDATE", "FOR SHARE", "FOR UPDATE NOWAIT", "FOR UPDATE SKIP LOCKED", "FOR SHARE SKIP LOCKED"],
+            );
+            format!("SELECT id, v FROM {t} FORCE INDEX ({index}) WHERE {condition} ORDER BY id {lock}")
         }
-        8..12 => format!("UPDATE t FORCE INDEX ({index}) SET v = v + 1 WHERE {condition}"),
-        12 => format!("UPDATE t FORCE INDEX ({index}) SET k = {n} WHERE {condition}"),
-        13 | 14 => format!("INSERT INTO t VALUES ({n}, {}, 1)", random.below(6)),
-        15 => format!("INSERT INTO t VALUES ({n}, {n}, 1) ON DUPLICATE KEY UPDATE v = v + 10"),
-        16 => format!("REPLACE INTO t VALUES ({n}, {n}, 2)"),
-        17 => format!("DELETE FROM t WHERE id = {n}"),
+        8..12 => format!("UPDATE {t} FORCE INDEX ({index}) SET v = v + 1 WHERE {condition}"),
+        12 => format!("UPDATE {t} FORCE INDEX ({index}) SET k = {n} WHERE {condition}"),
+        13 | 14 => format!("INSERT INTO {t} VALUES ({n}, {}, 1)", random.below(6)),
+        15 => format!("INSERT INTO {t} VALUES ({n}, {n}, 1) ON DUPLICATE KEY UPDATE v = v + 10"),
+        16 => format!("REPLACE INTO {t} VALUES ({n}, {n}, 2)"),
+        17 => format!("DELETE FROM {t} WHERE id = {n}"),
         18 => format!("SAVEPOINT {name}"),
         19 | 20 => format!("ROLLBACK TO SAVEPOINT {name}"),
         21 => format!("RELEASE SAVEPOINT {name}"),
@@ -57,8 +70,37 @@ fn step(random: &mut Random) -> String {
     }
 }
 
+/// What a scene has of its own.
+fn own_step(random: &mut Random, t: &str) -> Option<String> {
+    let (n, m, p) = (random.below(7), random.below(6), random.below(5));
+    Some(match (t, random.below(8)) {
+        ("parts", 0 | 1) => format!("UPDATE parts SET id = {n} WHERE id = {m}"),
+        ("parts", 2) => {
+            format!("SELECT id, v FROM parts PARTITION (p1) ORDER BY id {}", one(random, &["", "FOR UPDATE"]))
+        }
+        ("parts", 3) => format!("UPDATE parts PARTITION (p2) SET v = v + 1 WHERE id > {m}"),
+        ("twice", 0 | 1) => format!("INSERT INTO twice VALUES ({n}, {m}, 1) ON DUPLICATE KEY UPDATE v = v + 10"),
+        ("twice", 2) => format!("INSERT INTO twice VALUES ({n}, {m}, 1) ON DUPLICATE KEY UPDATE k = k + 5"),
+        ("twice", 3) => format!("REPLACE INTO twice VALUES ({n}, {m}, 3)"),
+        ("twice", 4) => format!("INSERT IGNORE INTO twice VALUES ({n}, {m}, 4)"),
+        ("twice", 5) => format!("UPDATE IGNORE twice FORCE INDEX (PRIMARY) SET k = {m} WHERE id = {n}"),
+        ("parent", 0) => format!("DELETE FROM parent WHERE id = {m}"),
+        ("parent", 1) => format!("UPDATE parent SET id = {n} WHERE id = {m}"),
+        ("parent", 2 | 3) => format!("INSERT INTO child VALUES ({}, {p}, 2)", n + 2),
+        ("parent", 4) => format!("UPDATE child FORCE INDEX (PRIMARY) SET p = {p} WHERE id = {n}"),
+        ("parent", 5) => format!("UPDATE child FORCE INDEX (p) SET v = v + 1 WHERE p = {p}"),
+        ("parent", 6) => format!("SELECT id, p, v FROM child FORCE INDEX (p) WHERE p = {p} ORDER BY id FOR SHARE"),
+        ("parent", _) => format!("DELETE FROM child WHERE id = {n}"),
+        ("told", 0 | 1) => "SELECT id, n FROM tale ORDER BY id".into(),
+        ("told", 2) => format!("SELECT n FROM tale WHERE id = {} FOR UPDATE", n % 2),
+        ("told", 3) => format!("UPDATE tale SET n = n + 100 WHERE id = {}", n % 2),
+        _ => return None,
+    })
+}
+
 impl Steps {
     fn any(random: &mut Random) -> Steps {
+        let scene = random.pick(SCENES);
         let sessions = 2 + random.below(SESSIONS - 1);
         let mut all = Vec::new();
         for who in 0..sessions {
@@ -72,19 +114,19 @@ impl Steps {
             ));
         }
         for _ in 0..4 + random.below(12) {
-            all.push((random.below(sessions) as u8, step(random)));
+            all.push((random.below(sessions) as u8, step(random, scene)));
         }
-        Steps(all)
+        Steps { scene, taken: all }
     }
 
     fn play(&self, stage: &mut Stage, patience: Duration) -> Result<String, String> {
         let of = |who: usize| -> Vec<&str> {
-            self.0.iter().filter(|(w, _)| usize::from(*w) == who).map(|(_, sql)| sql.as_str()).collect()
+            self.taken.iter().filter(|(w, _)| usize::from(*w) == who).map(|(_, sql)| sql.as_str()).collect()
         };
         let all: Vec<Vec<&str>> = (0..SESSIONS).map(of).collect();
         let sessions: Vec<&[&str]> = all.iter().map(Vec::as_slice).collect();
-        let order: Vec<u8> = self.0.iter().map(|(who, _)| *who).collect();
-        match stage.play(&Play { sessions: &sessions, read: "", later: true }, &order, patience)? {
+        let order: Vec<u8> = self.taken.iter().map(|(who, _)| *who).collect();
+        match stage.play(&Play { scene: self.scene, sessions: &sessions, read: "", later: true }, &order, patience)? {
             Played::Whole(line) => Ok(line),
             Played::Stuck(_) => Err("a step was not taken".into()),
         }
@@ -103,13 +145,13 @@ impl Steps {
 
     fn without(&self, at: usize) -> Steps {
         let mut fewer = self.clone();
-        fewer.0.remove(at);
+        fewer.taken.remove(at);
         fewer
     }
 
     fn text(&self) -> String {
         let mut text = String::new();
-        for (who, sql) in &self.0 {
+        for (who, sql) in &self.taken {
             let _ = write!(text, "\n  {}: {sql}", char::from(b'A' + who));
         }
         text
@@ -119,11 +161,20 @@ impl Steps {
 /// Why two plays may differ.
 fn explained(play: &Steps, shown: &[String; 2]) -> Option<&'static str> {
     let has = |line: &str| shown.each_ref().map(|s| s.contains(line));
-    let asks = |words: &str| play.0.iter().any(|(_, sql)| sql.ends_with(words));
+    let asks = |words: &str| play.taken.iter().any(|(_, sql)| sql.ends_with(words));
     match has("error 1213") {
         [true, true] => return Some("a deadlock on both: whose work is least is each server's own count"),
         [false, true] => return Some("who raises his shared lock goes in front of those who wait: no deadlock"),
         _ => {}
+    }
+    // It takes the entry behind the one that it looks for, and keeps what it has met of a duplicate, with the gap.
+    let [ours, theirs] = shown.each_ref().map(|s| s.split("; "));
+    let parted = ours.zip(theirs).find(|(a, b)| a != b);
+    if parted.is_some_and(|(a, b)| a.contains("waits") && b.contains("error 1062")) {
+        return Some("an UPDATE locks a batch of rows before it changes the first");
+    }
+    if play.scene.names == ["twice"] && parted.is_some_and(|(a, b)| b.contains("waits") && !a.contains("waits")) {
+        return Some("InnoDB's check of a second unique key locks entries and gaps beside the key");
     }
     (has("waits") == [true, true] && (asks("NOWAIT") && has("error 1205") == [false, true] || asks("SKIP LOCKED")))
         .then_some("who raises his shared lock goes in front of those who wait: nothing is locked for him")
@@ -137,7 +188,7 @@ pub(super) fn compare(a: &mut Stage, b: &mut Stage, seed: u64, plays: u64) -> Re
     let mut steps = 0;
     for seed in seed..seed + plays {
         let mut play = Steps::any(&mut Random::new(seed));
-        steps += play.0.len();
+        steps += play.taken.len();
         if play.differ(&mut pair, PATIENCE[0])?.is_none() {
             continue;
         }
@@ -146,7 +197,7 @@ pub(super) fn compare(a: &mut Stage, b: &mut Stage, seed: u64, plays: u64) -> Re
             *why.entry(reason).or_default() += 1;
             continue;
         }
-        let mut at = play.0.len();
+        let mut at = play.taken.len();
         while at > 0 {
             at -= 1;
             let fewer = play.without(at);

@@ -4,13 +4,68 @@
 //! Every session has begun a transaction before its first step; a snapshot is made by the first read. The table and its
 //! rows: see [`TABLE`].
 
+/// Tables, their rows, and what is looked at in the end.
+pub(super) struct Scene {
+    pub(super) tables: &'static [&'static str],
+    /// By name: they are emptied before a play.
+    pub(super) names: &'static [&'static str],
+    pub(super) rows: &'static [&'static str],
+    pub(super) left: &'static [&'static str],
+}
+
 /// The table `t` of every scenario: three rows with room between and behind them.
-pub(super) const TABLE: &str =
-    "CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, v INT NOT NULL, KEY (k)) ENGINE=InnoDB";
-/// Its rows.
-pub(super) const ROWS: &str = "INSERT INTO t VALUES (1, 1, 10), (2, 2, 20), (4, 4, 40)";
-/// What is left at the end.
-pub(super) const LEFT: &str = "SELECT id, k, v FROM t ORDER BY id";
+pub(super) const TABLE: Scene = Scene {
+    tables: &["CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, v INT NOT NULL, KEY (k)) ENGINE=InnoDB"],
+    names: &["t"],
+    rows: &["INSERT INTO t VALUES (1, 1, 10), (2, 2, 20), (4, 4, 40)"],
+    left: &["SELECT id, k, v FROM t ORDER BY id"],
+};
+
+/// The tables of random plays; the first of each scene has columns and rows as `t` has.
+pub(super) const SCENES: &[Scene] = &[
+    TABLE,
+    Scene {
+        tables: &["CREATE TABLE parts (id INT PRIMARY KEY, k INT NOT NULL, v INT NOT NULL, KEY k (k)) ENGINE=InnoDB \
+                   PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (2), PARTITION p1 VALUES LESS THAN (4), PARTITION \
+                   p2 VALUES LESS THAN MAXVALUE)"],
+        names: &["parts"],
+        rows: &["INSERT INTO parts VALUES (1, 1, 10), (2, 2, 20), (4, 4, 40)"],
+        left: &["SELECT id, k, v FROM parts ORDER BY id"],
+    },
+    Scene {
+        tables: &[
+            "CREATE TABLE twice (id INT PRIMARY KEY, k INT NOT NULL, v INT NOT NULL, UNIQUE KEY k (k)) ENGINE=InnoDB",
+        ],
+        names: &["twice"],
+        rows: &["INSERT INTO twice VALUES (1, 1, 10), (2, 2, 20), (4, 4, 40)"],
+        left: &["SELECT id, k, v FROM twice ORDER BY id"],
+    },
+    Scene {
+        tables: &[
+            "CREATE TABLE parent (id INT PRIMARY KEY, k INT NOT NULL, v INT NOT NULL, KEY k (k)) ENGINE=InnoDB",
+            "CREATE TABLE child (id INT PRIMARY KEY, p INT, v INT NOT NULL, KEY p (p), FOREIGN KEY (p) REFERENCES parent (id) \
+             ON DELETE CASCADE ON UPDATE CASCADE) ENGINE=InnoDB",
+        ],
+        names: &["child", "parent"],
+        rows: &[
+            "INSERT INTO parent VALUES (1, 1, 10), (2, 2, 20), (4, 4, 40)",
+            "INSERT INTO child VALUES (1, 1, 1), (3, 2, 1), (5, 2, 1), (7, NULL, 1)",
+        ],
+        left: &["SELECT id, k, v FROM parent ORDER BY id", "SELECT id, p, v FROM child ORDER BY id"],
+    },
+    Scene {
+        tables: &[
+            "CREATE TABLE told (id INT PRIMARY KEY, k INT NOT NULL, v INT NOT NULL, KEY k (k)) ENGINE=InnoDB",
+            "CREATE TABLE tale (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB",
+            "CREATE TRIGGER told_bu BEFORE UPDATE ON told FOR EACH ROW UPDATE tale SET n = n + 1 WHERE id = NEW.id % 2",
+            "CREATE TRIGGER told_ad AFTER DELETE ON told FOR EACH ROW UPDATE tale SET n = n + 10 WHERE id = OLD.id % 2",
+            "CREATE TRIGGER told_bi BEFORE INSERT ON told FOR EACH ROW UPDATE tale SET n = n + 5 WHERE id = NEW.id % 2",
+        ],
+        names: &["told", "tale"],
+        rows: &["INSERT INTO tale VALUES (0, 0), (1, 0)", "INSERT INTO told VALUES (1, 1, 10), (2, 2, 20), (4, 4, 40)"],
+        left: &["SELECT id, k, v FROM told ORDER BY id", "SELECT id, n FROM tale ORDER BY id"],
+    },
+];
 
 /// The levels.
 pub(super) const LEVELS: [&str; 4] = ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];

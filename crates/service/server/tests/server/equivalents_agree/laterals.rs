@@ -17,6 +17,8 @@ pub(super) fn condition(r: &mut Random) -> &'static str {
         "y.a BETWEEN x.a AND x.b",
         "y.a + 1 = x.a",
         "y.g = x.a",
+        "y.a % 3 = x.b",
+        "(y.a, y.b) = (x.b, x.a)",
         "y.d > x.d",
         "y.id = x.id",
         "EXISTS (SELECT 1 FROM {z} z WHERE z.a = x.a AND z.b = y.b)",
