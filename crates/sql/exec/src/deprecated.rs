@@ -30,6 +30,15 @@ pub fn deprecation(notice: Notice) -> Warning {
         Notice::BinaryAttribute => {
             instead("BINARY as attribute of a type", "a CHARACTER SET clause with _bin collation")
         }
+        Notice::BinaryOperator => instead("BINARY expr", "CAST"),
+        Notice::ValuesFunction => instead(
+            "VALUES function",
+            "an alias (INSERT INTO ... VALUES (...) AS alias) and replace VALUES(col) in the ON DUPLICATE KEY UPDATE \
+             clause with alias.col",
+        ),
+        Notice::ValuesElsewhere => Warning::new(Level::Warning, gone, &[&"VALUES function"]),
+        Notice::CharsetAttribute(word) => instead(word, "CHARACTER SET charset_name"),
+        Notice::Ucs2 => instead("ucs2", "utf8mb4"),
         Notice::National => Warning::new(Level::Warning, ErrorCode::DeprecatedNational, &[]),
         Notice::Utf8 => Warning::new(Level::Warning, ErrorCode::DeprecatedUtf8Alias, &[]),
         Notice::Utf8mb3 => instead("utf8mb3", "utf8mb4"),

@@ -13,12 +13,22 @@ pub enum Notice {
     RealDigits,
     /// `CHAR BINARY`
     BinaryAttribute,
+    /// `BINARY 'a'`, the operator
+    BinaryOperator,
+    /// `VALUES(a)` of ON DUPLICATE KEY UPDATE
+    ValuesFunction,
+    /// `VALUES(a)` elsewhere: always NULL
+    ValuesElsewhere,
+    /// `CHAR ASCII`, `CHAR UNICODE`: the word
+    CharsetAttribute(&'static str),
     /// `NCHAR` and its kin
     National,
     /// `utf8` as the name of a character set
     Utf8,
     /// `utf8mb3` as the name of a character set
     Utf8mb3,
+    /// `ucs2` as the name of a character set
+    Ucs2,
     /// A collation of utf8mb3
     Utf8mb3Collation(&'static str),
     /// `SQL_CALC_FOUND_ROWS`
@@ -58,6 +68,8 @@ impl super::parser::Parser<'_> {
             self.notice(Notice::Utf8);
         } else if name.eq_ignore_ascii_case("utf8mb3") {
             self.notice(Notice::Utf8mb3);
+        } else if name.eq_ignore_ascii_case("ucs2") {
+            self.notice(Notice::Ucs2);
         }
     }
 

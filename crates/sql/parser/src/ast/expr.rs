@@ -442,6 +442,13 @@ pub enum CastType {
     Type(DataType),
 }
 
+impl CastType {
+    /// Is a character set said?
+    pub fn names_charset(&self) -> bool {
+        matches!(self, CastType::Type(ty) if ty.charset.is_some() || ty.national)
+    }
+}
+
 /// `name(args)`: resolved by the binder. Names of functions are equal whatever their case.
 #[derive(Clone, Debug)]
 pub struct Call {

@@ -180,8 +180,10 @@ impl Parser<'_> {
                 self.notice(Notice::BinaryAttribute);
                 ty.bin_collation = true;
             } else if self.at_kw(Kw::ASCII) {
+                self.notice(Notice::CharsetAttribute("ASCII"));
                 ty.charset = Some(named("latin1", self.advance()));
             } else if self.at_kw(Kw::UNICODE) {
+                self.notice(Notice::CharsetAttribute("UNICODE"));
                 ty.charset = Some(named("ucs2", self.advance()));
             } else if self.at_kw(Kw::BYTE) {
                 ty.charset = Some(named("binary", self.advance()));

@@ -44,7 +44,13 @@ impl Parser<'_> {
                 return self.syntax();
             }
             self.expect_kw(Kw::UPDATE)?;
+            let before = self.notices.len();
             insert.on_duplicate = self.list(Self::assignment)?;
+            for notice in &mut self.notices[before..] {
+                if *notice == Notice::ValuesElsewhere {
+                    *notice = Notice::ValuesFunction;
+                }
+            }
         }
         insert.returning = self.opt_returning()?;
         Ok(Statement::Insert(Box::new(insert)))

@@ -184,7 +184,10 @@ impl Parser<'_> {
             Tok::Word => match t.kw {
                 Kw::NOT if self.mode.high_not_precedence => Kind::Unary(UnaryOp::Not, NEG),
                 Kw::NOT if *min <= NOT => Kind::Unary(UnaryOp::Not, NOT),
-                Kw::BINARY => Kind::Unary(UnaryOp::Binary, BINARY),
+                Kw::BINARY => {
+                    self.notice(Notice::BinaryOperator);
+                    Kind::Unary(UnaryOp::Binary, BINARY)
+                }
                 Kw::CASE => return self.open_case(min),
                 Kw::INTERVAL => {
                     let outer = *min;

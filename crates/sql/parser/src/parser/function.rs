@@ -202,7 +202,10 @@ impl Parser<'_> {
             Kw::WEIGHT_STRING => self.weight_string()?,
             Kw::JSON_VALUE => self.json_value()?,
             Kw::DEFAULT => Expr::DefaultOf(self.column_ref()?),
-            Kw::VALUES => Expr::ValuesOf(self.column_ref()?),
+            Kw::VALUES => {
+                self.notice(Notice::ValuesElsewhere);
+                Expr::ValuesOf(self.column_ref()?)
+            }
             _ => return self.syntax(),
         };
         self.expect(Tok::RParen)?;
