@@ -81,7 +81,7 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
         if renamed {
             sql(edit.rename_table(&old.schema, &old.name, &schema, &name))?;
         }
-        return Ok(Done::default());
+        return Ok(Done { info: "Records: 0  Duplicates: 0  Warnings: 0".into(), ..Done::default() });
     }
     let mut maker = Maker {
         old: &old,
@@ -113,7 +113,7 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
         }
     }
     let how = How {
-        counted: alter.actions.iter().any(copies),
+        counted: alter.actions.iter().any(copies) || old.temporary || online::copies(alter, &old, &alteration, cx),
         beside_writers: asked.lets_writers_in(),
         instant: asked.is_instant() && !old.temporary,
     };
@@ -122,7 +122,7 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
 
 /// How an alteration is carried out.
 struct How {
-    /// Copied rows count as affected in any case.
+    /// Copied rows count as affected: MySQL would copy them, too, or was told to.
     counted: bool,
     /// Others may change rows while indexes are built.
     beside_writers: bool,
@@ -139,6 +139,7 @@ fn run(
     cx: &mut DdlContext<'_>,
 ) -> Result<Done> {
     let mut pending = sql(edit.begin_alter(old, alteration))?;
+    super::warn_of_duplicates(&pending.table, |i| pending.origins[i].is_none(), cx);
     let keyed = |t: &Table| t.indexes.iter().any(|i| i.kind == IndexKind::Primary);
     if cx.require_primary_key && keyed(old) && !keyed(&pending.table) {
         return Err(sql_err!(TableWithoutPk));
@@ -161,7 +162,7 @@ fn run(
         sql(edit.build_beside_writers(&mut pending, gate))?;
     }
     foreign::check_rows(&pending, edit, cx)?;
-    let counted = pending.copy && (how.counted || old.temporary || converts(&pending));
+    let counted = pending.copy && how.counted;
     let origins = pending.columns.clone();
     let table = sql(edit.finish_alter(pending, used))?;
     sql(edit.repoint_children(old, &table, &origins))?;
@@ -178,19 +179,6 @@ fn indexes_alone(pending: &Pending) -> bool {
     let added = pending.origins.iter().any(Option::is_none);
     let same = columns(old) == columns(new) && constraints(old) == constraints(new);
     added && same && !pending.copy && !old.temporary
-}
-
-/// MySQL copies the rows only when a column's type changes, a new one is computed, or it is told to; then they count as
-/// affected.
-fn converts(pending: &Pending) -> bool {
-    let (old, new) = (&pending.old, &pending.table);
-    pending.columns.iter().zip(&new.columns).any(|(origin, column)| match origin {
-        Some(o) => {
-            SqlType { nullable: false, ..old.columns[*o as usize].ty.clone() }
-                != SqlType { nullable: false, ..column.ty.clone() }
-        }
-        None => column.auto_increment || column.generated.as_ref().is_some_and(|g| g.stored),
-    })
 }
 
 fn only_renames(action: &AlterAction) -> bool {

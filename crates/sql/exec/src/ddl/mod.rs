@@ -400,6 +400,18 @@ fn is_taken(edit: &Edit<'_>, schema: &str, name: &str, temporary: bool) -> bool 
     }
 }
 
+/// Warning 1831 for each new index that finds the same rows by the same columns as one before it.
+fn warn_of_duplicates(table: &gannet_schema::Table, new: impl Fn(usize) -> bool, cx: &mut DdlContext<'_>) {
+    for (i, index) in table.indexes.iter().enumerate().filter(|(i, index)| new(*i) && !index.generated) {
+        let alike = |other: &gannet_schema::Index| {
+            other.kind == index.kind && other.method == index.method && other.parts == index.parts
+        };
+        if table.indexes[..i].iter().any(alike) {
+            cx.warnings.warn(ErrorCode::DupIndex, &[&index.name, &table.schema, &table.name]);
+        }
+    }
+}
+
 fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<Done> {
     let (schema, name) = cx.resolve(&create.name).map(|(schema, name)| (schema.to_owned(), name.to_owned()))?;
     if create.existence.or_replace {
@@ -431,10 +443,16 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
     let now = (cx.settings.now_us / 1_000_000) as u64;
     if create.temporary {
         // Its rows are the session's transaction's: the caller fills it.
-        sql(edit.create_temporary(&schema, &definition, now))?;
+        let table = sql(edit.create_temporary(&schema, &definition, now))?;
+        if !matches!(create.body, CreateTableBody::Like(_)) {
+            warn_of_duplicates(&table, |_| true, cx);
+        }
         return Ok(Done::default());
     }
     let table = sql(edit.create_table(&schema, &definition, now))?;
+    if !matches!(create.body, CreateTableBody::Like(_)) {
+        warn_of_duplicates(&table, |_| true, cx);
+    }
     if let (true, true, Some(words_for)) = (generated, edit.words.is_some(), cx.words_for) {
         // Who reads it generates none.
         edit.words = Some(words_for(&select::statement_of(&table, cx.database)));

@@ -157,8 +157,7 @@ impl Asked {
         }
         // What no algorithm can do comes first.
         gannet_schema::define::define(&next.definition)?;
-        let parted = if alter.partition.is_some() { Need::Copy(None) } else { Need::Instant };
-        self.check(need(&alter.actions, old, next, cx).max(parted))
+        self.check(need(alter, old, next, cx))
     }
 
     fn check(self, need: Need) -> Result<()> {
@@ -191,7 +190,16 @@ impl Asked {
     }
 }
 
-fn need(actions: &[AlterAction], old: &Table, next: &Alteration, cx: &DdlContext<'_>) -> Need {
+/// Does InnoDB copy the rows for a change?
+pub(super) fn copies(alter: &AlterTable, old: &Table, next: &Alteration, cx: &DdlContext<'_>) -> bool {
+    need(alter, old, next, cx) >= Need::Copy(None)
+}
+
+fn need(alter: &AlterTable, old: &Table, next: &Alteration, cx: &DdlContext<'_>) -> Need {
+    if alter.partition.is_some() {
+        return Need::Copy(None);
+    }
+    let actions = &alter.actions;
     let columns = columns_need(actions, old, next, cx);
     let rest = [actions_need(actions), indexes_need(old, next), constraints_need(old, next, cx)];
     let worst = rest.into_iter().fold(columns, Ord::max);

@@ -49,7 +49,16 @@ pub(super) fn alter(
         }
         _ => return Ok(None),
     };
-    let info = format!("Records: {rows}  Duplicates: 0  Warnings: {}", cx.warnings.total());
+    // What moves no row of its own tells nothing of rows.
+    let silent = match action {
+        AlterAction::ExchangePartition { .. } => true,
+        AlterAction::Partitions { verb, .. } => verb.text.eq_ignore_ascii_case("TRUNCATE"),
+        _ => false,
+    };
+    let info = match silent {
+        true => String::new(),
+        false => format!("Records: {rows}  Duplicates: 0  Warnings: {}", cx.warnings.total()),
+    };
     Ok(Some(Done { rows, info, ..Done::default() }))
 }
 
