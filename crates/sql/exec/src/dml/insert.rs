@@ -53,18 +53,12 @@ fn source<'p>(run: &mut Run<'p>, insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Res
                 way::await_rows(run, lists.len() >= ENOUGH, cx)?;
             }
             for list in lists {
-                let row = match run.row_from_list(list, cx) {
-                    Ok(row) => row,
-                    Err(error) => return Err(first_error(run, error, cx)),
-                };
+                let row = run.row_from_list(list, cx)?;
                 run.store(row, None, cx)?;
             }
             Ok(())
         }
         InsertSource::Query(query) => {
-            if cx.strict && !run.before {
-                run.all_given(cx)?;
-            }
             let mut operator = ops::build(query, false)?;
             if reads_target(insert, &cx.shared.plan.tables) {
                 let batches = ops::collect(&mut operator, cx)?;
@@ -83,15 +77,6 @@ fn source<'p>(run: &mut Run<'p>, insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Res
             Ok(())
         }
     }
-}
-
-/// What is said of a row that cannot be made: that a column is missing comes before what is wrong with a value.
-#[cold]
-pub(super) fn first_error<'p>(run: &Run<'p>, error: SqlError, cx: &mut Cx<'_, 'p>) -> SqlError {
-    if !cx.strict || run.before {
-        return error;
-    }
-    run.all_given(cx).err().unwrap_or(error)
 }
 
 /// Numbers for the rows to come. Returns the first. Error 1467 when there is none.
@@ -198,17 +183,6 @@ impl<'p> Run<'p> {
             (last_insert_id, last_row_id) = (0, 0);
         }
         Affected { rows: self.affected, last_insert_id, last_row_id, info }
-    }
-
-    /// Error 1364 for a column that is left out and has no default, whether or not rows come.
-    fn all_given(&self, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        for (i, column) in self.table.columns.iter().enumerate() {
-            let computed = column.generated.is_some() || matches!(column.default, ColumnDefault::Expression(_));
-            if !computed && !self.insert.columns.contains(&(i as u32)) {
-                defaults::missing_value(self.table, i, cx)?;
-            }
-        }
-        Ok(())
     }
 
     fn store_batch(&mut self, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<()> {

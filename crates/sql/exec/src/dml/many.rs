@@ -2,7 +2,7 @@
 
 use super::Affected;
 use super::bulk::ENOUGH;
-use super::insert::{Run, first_error, way};
+use super::insert::{Run, way};
 use crate::context::Cx;
 use gannet_parser::LexMode;
 use gannet_parser::rows::{Cell, CellKind, ManyRows};
@@ -65,10 +65,7 @@ fn each_row<'p>(
 ) -> Result<()> {
     let mut buffer = Vec::new();
     for cells in literals.rows.rows() {
-        let row = match row_from_cells(run, target, cells, literals, &mut buffer, cx) {
-            Ok(row) => row,
-            Err(error) => return Err(first_error(run, error, cx)),
-        };
+        let row = row_from_cells(run, target, cells, literals, &mut buffer, cx)?;
         run.store(row, None, cx)?;
         cx.check_interrupt()?;
     }
