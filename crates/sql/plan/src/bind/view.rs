@@ -261,19 +261,22 @@ impl Binder<'_> {
                 names.iter().filter_map(find).collect()
             }
             _ if joined => return Err(refused(ErrorCode::ViewNoInsertFieldList)),
-            Some(_) => Vec::new(),
-            None => (0..shown.len()).collect(),
+            _ => (0..shown.len()).collect(),
         };
         let mut target = None;
-        for (n, &i) in named.iter().enumerate() {
-            if shown[i].1.is_some() && named[..n].iter().any(|before| *before != i && shown[*before].1 == shown[i].1) {
-                return Err(refused(ErrorCode::NonInsertableTable));
-            }
+        for i in named {
             match (shown[i].1, target) {
                 (None, _) => return Err(error(ErrorCode::NonupdateableColumn, &[&shown[i].0])),
                 (Some((rel, _)), Some(other)) if rel != other => return Err(refused(ErrorCode::ViewMultiupdate)),
                 (Some((rel, _)), _) => target = Some(rel),
             }
+        }
+        // Each column of the view, named or not, shows a column that no other shows.
+        let alone = |(i, (_, place)): (usize, &(_, Option<(usize, u32)>))| {
+            place.is_some() && shown[..i].iter().all(|(_, before)| before != place)
+        };
+        if !shown.iter().enumerate().all(alone) {
+            return Err(refused(ErrorCode::NonInsertableTable));
         }
         let target = target.unwrap_or(0);
         let mut block = *block;
