@@ -111,9 +111,8 @@ fn position(
         return Ok(Value::Int(0));
     }
     let from = charset.prefix_len(text, start);
-    // An empty text is found at once, and its place counted in bytes.
     if what.is_empty() {
-        return Ok(Value::Int(from as i64 + 1));
+        return Ok(Value::Int(start as i64 + 1));
     }
     let found = find(cx, collation, text, what, from)?;
     Ok(Value::Int(found.map_or(0, |at| charset.char_count(&text[..at]) as i64 + 1)))
@@ -302,8 +301,7 @@ fn find_in_set_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 fn find_in_set(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let (collation, texts) = compared(call, args, &[0, 1])?;
     let (what, list) = (&texts[0], &texts[1]);
-    // MySQL does not look for what has more bytes than the list.
-    if list.is_empty() || list.len() < what.len() {
+    if list.is_empty() {
         return Ok(Value::Int(0));
     }
     // Spaces at the end count.

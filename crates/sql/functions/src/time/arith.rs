@@ -130,6 +130,10 @@ fn int_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(rules::int_of(21, true))
 }
 
+fn days_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(rules::int_of(9, true))
+}
+
 fn datediff(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
     let a = datetime_arg(cx, &args[0], DateFlags::STRICT)?;
     let b = datetime_arg(cx, &args[1], DateFlags::STRICT)?;
@@ -143,14 +147,12 @@ fn timediff_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(time_type(rules::fsp_of(&args[0]).max(rules::fsp_of(&args[1]))))
 }
 
-/// Both must be times, or both datetimes.
+/// Both must be times, or both dates or datetimes.
 fn timediff(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let has_date = |v: &Value| matches!(v, Value::Date(_) | Value::DateTime(..));
     let is_time = |v: &Value| matches!(v, Value::Time(..));
     if args.iter().any(has_date) {
-        let is_date = |v: &Value| matches!(v, Value::Date(_));
-        let is_datetime = |v: &Value| matches!(v, Value::DateTime(..));
-        if args.iter().any(is_time) || args.iter().any(is_date) && args.iter().any(is_datetime) {
+        if args.iter().any(is_time) {
             return Ok(Value::Null);
         }
         let a = datetime_arg(cx, &args[0], DateFlags::LAX)?;
@@ -270,7 +272,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("ADDDATE", 2, 2, adddate_rule, adddate, "Date plus days.").numbers_at(&[1]),
     FunctionDef::new("SUBDATE", 2, 2, adddate_rule, subdate, "Date minus days.").numbers_at(&[1]),
     FunctionDef::new("TIMESTAMPDIFF", 3, 3, int_rule, timestampdiff, "Whole units from one date to another."),
-    FunctionDef::new("DATEDIFF", 2, 2, int_rule, datediff, "Days from the second date to the first."),
+    FunctionDef::new("DATEDIFF", 2, 2, days_rule, datediff, "Days from the second date to the first."),
     FunctionDef::new("TIMEDIFF", 2, 2, timediff_rule, timediff, "Time from the second argument to the first."),
     FunctionDef::new("ADDTIME", 2, 2, addtime_rule, addtime, "Time or datetime plus a time."),
     FunctionDef::new("SUBTIME", 2, 2, addtime_rule, subtime, "Time or datetime minus a time."),
