@@ -289,7 +289,7 @@ pub(crate) fn revoke(session: &mut Session, s: &ast::Revoke) -> Result<Done> {
                     .push(sql_err!(UserDoesNotExist, name.quoted()).to_warning(gannet_types::Level::Warning));
                 continue;
             }
-            return Err(sql_err!(NonexistingGrant, name.user, name.host));
+            return Err(nonexisting(&w.target, name));
         };
         let mut next = (*old).clone();
         match remove(&mut next.grants, &w, session.server.accounts.partial_revokes()) {

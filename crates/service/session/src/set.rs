@@ -78,6 +78,13 @@ const PAIRS: &[(Live, Live)] = &[
 /// number of the one in a pair sets the other: it says both.
 fn named(id: VarId, value: Value) -> Result<(VarId, Value)> {
     let number = match &value {
+        Value::Str(name, _) if id.is(Live::LcTimeNames) => {
+            let name = String::from_utf8_lossy(name).into_owned();
+            return match gannet_types::temporal::Locale::by_name(&name) {
+                Some(_) => Ok((id, value)),
+                None => Err(sql_err!(UnknownLocale, name)),
+            };
+        }
         Value::Int(n) => n.to_string(),
         Value::UInt(n) => n.to_string(),
         _ => return Ok((id, value)),

@@ -198,7 +198,7 @@ pub fn limit_value<'p>(expr: Option<&'p Expr>, absent: u64, cx: &mut Cx<'_, 'p>)
         ValueRef::Year(n) => Some(n.into()),
         value => number_of_rows(value),
     };
-    rows.ok_or_else(|| gannet_types::sql_err!(WrongArguments, "LIMIT"))
+    rows.ok_or_else(|| gannet_types::sql_err!(WrongArguments, "EXECUTE"))
 }
 
 /// A number of rows. Clients send it as text, too: the drivers of languages that know no integers.

@@ -562,7 +562,7 @@ impl Binder<'_> {
             let lock = RowLock { strength, wait };
             for name in &clause.of {
                 if !rels.iter().any(|r| is_called(&self.arena, r, name)) {
-                    return Err(error(ErrorCode::UnresolvedTableLock, &[&super::scope::display_table(name)]));
+                    return Err(error(ErrorCode::UnresolvedTableLock, &[&super::scope::quoted_table(name)]));
                 }
             }
             for (rel, meant) in rels.iter_mut().zip(&mut meant) {
@@ -572,7 +572,7 @@ impl Binder<'_> {
                     continue;
                 }
                 if std::mem::replace(meant, true) {
-                    return Err(error(ErrorCode::DuplicateTableLock, &[&rel.alias]));
+                    return Err(error(ErrorCode::DuplicateTableLock, &[&format!("`{}`", rel.alias)]));
                 }
                 match &mut rel.kind {
                     RelKind::Base(slot) => {

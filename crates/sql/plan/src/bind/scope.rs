@@ -89,6 +89,8 @@ pub(super) struct Scope {
     pub(super) in_aggregate: bool,
     /// Inside the arguments or the definition of a window function.
     pub(super) in_window: bool,
+    /// What messages call the part of a window that is bound.
+    pub(super) window_part: Option<&'static str>,
     /// GROUP BY ... WITH ROLLUP.
     pub(super) rollup: bool,
     /// Its keys, where their values are, and what GROUP BY calls them.
@@ -209,6 +211,7 @@ impl Scope {
             named_windows: Vec::new(),
             in_aggregate: false,
             in_window: false,
+            window_part: None,
             rollup: false,
             rollup_keys: Vec::new(),
             any_values: Vec::new(),
@@ -392,11 +395,11 @@ impl Labels<'_> {
     }
 }
 
-/// A table's name as messages print it.
-pub(super) fn display_table(name: &ast::ObjectName) -> String {
+/// A table's name as messages of locking clauses print it.
+pub(super) fn quoted_table(name: &ast::ObjectName) -> String {
     match &name.schema {
-        Some(schema) => format!("{}.{}", schema.text, name.name.text),
-        None => name.name.text.to_string(),
+        Some(schema) => format!("`{}`.`{}`", schema.text, name.name.text),
+        None => format!("`{}`", name.name.text),
     }
 }
 
@@ -484,7 +487,8 @@ impl Binder<'_> {
                 return self.item_alias(level, item, column);
             }
         }
-        Err(error(ErrorCode::BadField, &[&display(column), &clause.words()]))
+        let words = self.scopes.last().and_then(|s| s.window_part).unwrap_or(clause.words());
+        Err(error(ErrorCode::BadField, &[&display(column), &words]))
     }
 
     fn item_alias(&mut self, level: usize, item: usize, column: &ast::ColumnRef) -> Result<Bound> {

@@ -44,7 +44,7 @@ fn is_same_for_all_rows(e: &Expr) -> bool {
 fn in_window<'b, R>(b: &mut Binder<'b>, f: impl FnOnce(&mut Binder<'b>) -> Result<R>) -> Result<R> {
     b.scope().in_window = true;
     let result = f(b);
-    b.scope().in_window = false;
+    (b.scope().in_window, b.scope().window_part) = (false, None);
     result
 }
 
@@ -70,7 +70,9 @@ fn window_over(b: &mut Binder<'_>, over: &ast::WindowRef) -> Result<(Vec<Expr>, 
         Ok(b.pinned(|b| b.expr(e))?.expr)
     };
     in_window(b, |b| {
+        b.scope().window_part = Some("window partition by");
         let partition = spec.partition_by.iter().map(|e| bind(b, e)).collect::<Result<Vec<_>>>()?;
+        b.scope().window_part = Some("window order by");
         let mut order = Vec::with_capacity(spec.order_by.len());
         for item in &spec.order_by {
             order.push(SortKey { expr: bind(b, &item.expr)?, descending: item.desc });
