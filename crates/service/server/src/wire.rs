@@ -10,7 +10,7 @@ use gannet_session::Charsets;
 use gannet_session::reply::{Change, ClientFile, Ended, Manner, Reading, Reply, Status};
 use gannet_telemetry::{Counter, add};
 use gannet_types::charset::Charset;
-use gannet_types::{Result, SqlError, SqlType, TypeId, Value, ValueRef, sql_err};
+use gannet_types::{CollationId, Result, SqlError, SqlType, TypeId, Value, ValueRef, sql_err};
 use gannet_wire::codec::put_lenenc;
 use gannet_wire::compress::Algorithm;
 use gannet_wire::flags::{cap, status};
@@ -109,8 +109,10 @@ fn message_bytes<'t>(text: &'t str, charsets: &Charsets) -> Cow<'t, [u8]> {
 /// The definition of a result column for a client, names in UTF-8.
 fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
     let textual = c.ty.is_text() && c.ty.collation.charset() != Charset::Binary || c.ty.id == TypeId::Json;
-    let collation = if textual { charsets.result_collation(c.ty.collation) } else { 63 };
-    let width = charsets.results.unwrap_or(c.ty.collation.charset()).max_len();
+    // A document that a column holds is bytes to clients, one that is computed is text.
+    let own = if c.computed && c.ty.id == TypeId::Json { CollationId::UTF8MB4_BIN } else { c.ty.collation };
+    let collation = if textual { charsets.result_collation(own) } else { 63 };
+    let width = charsets.results.unwrap_or(own.charset()).max_len();
     Column {
         schema: c.schema.as_bytes(),
         table: c.table.as_bytes(),
@@ -118,10 +120,10 @@ fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
         name: c.name.as_bytes(),
         org_name: c.org_name.as_bytes(),
         collation,
-        length: c.ty.wire_length(width),
-        ty: c.ty.wire_type() as u8,
+        length: if c.computed { c.ty.expression_wire_length(width) } else { c.ty.wire_length(width) },
+        ty: (if c.computed { c.ty.expression_wire_type() } else { c.ty.wire_type() }) as u8,
         flags: c.flags,
-        decimals: if c.computed && c.ty.id.is_string() { SqlType::NOT_FIXED } else { c.ty.wire_decimals() },
+        decimals: if c.computed && (c.ty.is_text() || c.ty.id.is_string()) { SqlType::NOT_FIXED } else { c.ty.wire_decimals() },
     }
 }
 

@@ -198,7 +198,7 @@ fn fixed_scale(ty: &SqlType, more: u8) -> u8 {
 fn sum_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let (precision, scale) = convert::arith::decimal_digits(args[0].ty);
     Ok(match convert::arith::numeric_domain(args[0].ty) {
-        convert::arith::Domain::Double => SqlType { scale: fixed_scale(args[0].ty, 0), ..SqlType::DOUBLE },
+        convert::arith::Domain::Double => SqlType::double(fixed_scale(args[0].ty, 0)),
         _ => SqlType::decimal((precision + 22).min(65) as u8, scale.min(30) as u8),
     })
 }
@@ -208,7 +208,7 @@ fn avg_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let (precision, scale) = convert::arith::decimal_digits(args[0].ty);
     Ok(match convert::arith::numeric_domain(args[0].ty) {
         convert::arith::Domain::Double => {
-            SqlType { scale: fixed_scale(args[0].ty, cx.div_precision_increment), ..SqlType::DOUBLE }
+            SqlType::double(fixed_scale(args[0].ty, cx.div_precision_increment))
         }
         _ => SqlType::decimal((precision + increment).min(65) as u8, (scale + increment).min(30) as u8),
     })

@@ -84,9 +84,9 @@ fn numeric_type(args: &[ArgInfo<'_>]) -> SqlType {
     let first = args[0].ty;
     let same = args.iter().all(|a| a.ty.id == first.id && a.ty.unsigned == first.unsigned);
     if same && first.id != TypeId::Decimal {
-        // An integer without a display width has that of its type.
-        let wide = first.id.is_integer() && args.iter().any(|a| a.ty.length == 0);
-        let length = if wide { 0 } else { args.iter().map(|a| a.ty.length).max().unwrap_or(0) };
+        // A number without a length of its own has that of its type.
+        let plain = args.iter().all(|a| a.ty.length == 0);
+        let length = if plain { 0 } else { args.iter().map(|a| a.ty.display_chars()).max().unwrap_or(0) };
         let scale = args.iter().map(|a| a.ty.scale).max().unwrap_or(0);
         return SqlType { length, scale, zerofill: false, ..first.clone() };
     }

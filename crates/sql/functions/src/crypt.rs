@@ -318,7 +318,7 @@ fn uncompress(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
 }
 
 fn uncompressed_length_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(rules::int_of(10, rules::nullable(args)))
+    Ok(rules::int_of(11, rules::nullable(args)))
 }
 
 fn uncompressed_length(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {

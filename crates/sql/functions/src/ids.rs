@@ -358,6 +358,10 @@ fn inet6_ntoa(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
     Ok(string(call, shown.as_bytes()))
 }
 
+fn is_address_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(rules::int_of(1, true))
+}
+
 fn is_ipv4(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     Ok(Value::from(!args[0].is_null() && parse_ipv4(&own_text(call, args, 0)).is_some()))
 }
@@ -429,11 +433,11 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("INET_NTOA", 1, 1, inet_ntoa_rule, inet_ntoa, "IPv4 address of a number.").numbers_at(&[0]),
     FunctionDef::new("INET6_ATON", 1, 1, inet6_aton_rule, inet6_aton, "Bytes of an IPv6 or IPv4 address."),
     FunctionDef::new("INET6_NTOA", 1, 1, inet6_ntoa_rule, inet6_ntoa, "Address of 16 or 4 bytes."),
-    FunctionDef::new("IS_IPV4", 1, 1, rules::int_not_null, is_ipv4, "Is the text an IPv4 address?").sees_null(),
-    FunctionDef::new("IS_IPV6", 1, 1, rules::int_not_null, is_ipv6, "Is the text an IPv6 address?").sees_null(),
-    FunctionDef::new("IS_IPV4_COMPAT", 1, 1, rules::int_not_null, is_ipv4_compat, "Are the bytes `::a.b.c.d`?")
+    FunctionDef::new("IS_IPV4", 1, 1, is_address_rule, is_ipv4, "Is the text an IPv4 address?").sees_null(),
+    FunctionDef::new("IS_IPV6", 1, 1, is_address_rule, is_ipv6, "Is the text an IPv6 address?").sees_null(),
+    FunctionDef::new("IS_IPV4_COMPAT", 1, 1, is_address_rule, is_ipv4_compat, "Are the bytes `::a.b.c.d`?")
         .sees_null(),
-    FunctionDef::new("IS_IPV4_MAPPED", 1, 1, rules::int_not_null, is_ipv4_mapped, "Are the bytes `::ffff:a.b.c.d`?")
+    FunctionDef::new("IS_IPV4_MAPPED", 1, 1, is_address_rule, is_ipv4_mapped, "Are the bytes `::ffff:a.b.c.d`?")
         .sees_null(),
 ];
 

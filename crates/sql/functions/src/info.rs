@@ -6,9 +6,19 @@ use crate::{
 };
 use gannet_types::{CollationId, Result, SqlType, Value};
 
-/// Text of up to 1024 bytes in the system's collation.
-fn name_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(SqlType::varchar(256, CollationId::UTF8MB3_GENERAL_CI))
+const IDENTIFIER_CHARS: u32 = 64;
+/// A name of 32 characters, `@`, a host of 255.
+const ACCOUNT_CHARS: u32 = 288;
+/// The server may be given a version of its own, of so many characters at most.
+const VERSION_CHARS: u32 = 60;
+
+/// Text of so many characters in the system's collation.
+fn name_rule<const CHARS: u32>(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(SqlType::varchar(CHARS, CollationId::UTF8MB3_GENERAL_CI))
+}
+
+fn version_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(SqlType::varchar(VERSION_CHARS, CollationId::UTF8MB3_GENERAL_CI).not_null())
 }
 
 fn name(text: &str) -> Value {
@@ -59,14 +69,14 @@ fn found_rows(cx: &mut EvalContext<'_>, _: Call<'_>, _: &[Value]) -> Result<Valu
 }
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::new("DATABASE", 0, 0, name_rule, database, "The default database.")
+    FunctionDef::new("DATABASE", 0, 0, name_rule::<IDENTIFIER_CHARS>, database, "The default database.")
         .also(&["SCHEMA"])
         .is(Stability::Statement),
-    FunctionDef::new("USER", 0, 0, name_rule, user, "User name and host as the client gave them.")
+    FunctionDef::new("USER", 0, 0, name_rule::<ACCOUNT_CHARS>, user, "User name and host as the client gave them.")
         .also(&["SESSION_USER", "SYSTEM_USER"])
         .is(Stability::Statement),
-    FunctionDef::new("CURRENT_USER", 0, 0, name_rule, current_user, "The account in use.").is(Stability::Statement),
-    FunctionDef::new("VERSION", 0, 0, name_rule, version, "The server's version.").is(Stability::Statement),
+    FunctionDef::new("CURRENT_USER", 0, 0, name_rule::<ACCOUNT_CHARS>, current_user, "The account in use.").is(Stability::Statement),
+    FunctionDef::new("VERSION", 0, 0, version_rule, version, "The server's version.").is(Stability::Statement),
     FunctionDef::new("CONNECTION_ID", 0, 0, rules::uint, connection_id, "The connection's number.")
         .is(Stability::Statement),
     FunctionDef::new(

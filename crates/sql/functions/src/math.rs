@@ -51,12 +51,12 @@ fn bigint(unsigned: bool, nullable: bool) -> SqlType {
 fn abs_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let ty = args[0].ty;
     Ok(match numeric_domain(ty) {
-        Domain::Double => SqlType { nullable: ty.nullable, scale: double_scale(ty), ..SqlType::DOUBLE },
+        Domain::Double => SqlType { nullable: ty.nullable, ..SqlType::double(double_scale(ty)) },
         Domain::Decimal => {
             let (precision, scale) = decimal_digits(ty);
             SqlType { nullable: ty.nullable, ..SqlType::decimal(precision.min(65) as u8, scale as u8) }
         }
-        domain => SqlType { length: ty.length, ..bigint(domain == Domain::Unsigned, ty.nullable) },
+        domain => SqlType { length: ty.display_chars(), ..bigint(domain == Domain::Unsigned, ty.nullable) },
     })
 }
 
@@ -76,10 +76,6 @@ fn abs(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value
     }
 }
 
-fn sign_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(rules::int_of(2, rules::nullable(args)))
-}
-
 fn sign(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let order = match numeric_domain(&call.args[0]) {
         Domain::Double => double_arg(cx, &args[0])?.partial_cmp(&0.0),
@@ -92,17 +88,17 @@ fn sign(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Valu
 fn whole_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let ty = args[0].ty;
     Ok(match numeric_domain(ty) {
-        Domain::Double => SqlType { nullable: ty.nullable, scale: 0, ..SqlType::DOUBLE },
+        Domain::Double => SqlType { nullable: ty.nullable, ..SqlType::double(0) },
         Domain::Decimal => {
             let (precision, scale) = decimal_digits(ty);
             // A carry makes one digit more.
             let digits = precision.saturating_sub(scale) + u32::from(scale > 0);
             match digits {
-                0..=18 => SqlType { length: digits.max(1) + 1, ..bigint(false, ty.nullable) },
+                0..=18 => bigint(false, ty.nullable),
                 _ => SqlType { nullable: ty.nullable, ..SqlType::decimal(digits.min(65) as u8, 0) },
             }
         }
-        domain => SqlType { length: ty.length, ..bigint(domain == Domain::Unsigned, ty.nullable) },
+        domain => bigint(domain == Domain::Unsigned, ty.nullable),
     })
 }
 
@@ -146,7 +142,7 @@ fn round_type(args: &[ArgInfo<'_>], round: bool) -> SqlType {
                 Some(n) if n.max(0) < i64::from(SqlType::NOT_FIXED) => n.max(0) as u8,
                 _ => SqlType::NOT_FIXED,
             };
-            SqlType { nullable, scale, ..SqlType::DOUBLE }
+            SqlType { nullable, ..SqlType::double(scale) }
         }
         Domain::Decimal => {
             let (precision, scale) = decimal_digits(ty);
@@ -155,7 +151,7 @@ fn round_type(args: &[ArgInfo<'_>], round: bool) -> SqlType {
             let digits = precision.saturating_sub(scale) + kept + carry;
             SqlType { nullable, ..SqlType::decimal(digits.clamp(1, 65) as u8, kept as u8) }
         }
-        domain => SqlType { length: ty.length, ..bigint(domain == Domain::Unsigned, nullable) },
+        domain => bigint(domain == Domain::Unsigned, nullable),
     }
 }
 
@@ -273,7 +269,7 @@ fn log(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
 }
 
 fn pi_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(SqlType { scale: 6, ..SqlType::DOUBLE }.not_null())
+    Ok(SqlType { scale: 6, length: 8, ..SqlType::DOUBLE }.not_null())
 }
 
 fn pi(_: &mut EvalContext<'_>, _: Call<'_>, _: &[Value]) -> Result<Value> {
@@ -383,12 +379,6 @@ fn rand_of_row(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<
     Ok(Value::Double(Generator::new(seed).number()))
 }
 
-fn bit_count_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    // 64, or the bits of a text of bytes.
-    let width = if args[0].ty.is_text() || args[0].ty.id.is_string() { 11 } else { 3 };
-    Ok(rules::int_of(width, rules::nullable(args)))
-}
-
 fn bit_count(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     if let (true, Value::Str(bytes, _)) = (call.args[0].id.is_binary_string(), &args[0]) {
         return Ok(Value::Int(bytes.iter().map(|b| i64::from(b.count_ones())).sum()));
@@ -444,7 +434,7 @@ fn year_number_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("ABS", 1, 1, abs_rule, abs, "Number without its sign.").keeps_digits().takes_numbers(),
-    FunctionDef::new("SIGN", 1, 1, sign_rule, sign, "-1, 0 or 1.").keeps_digits().takes_numbers(),
+    FunctionDef::new("SIGN", 1, 1, rules::int, sign, "-1, 0 or 1.").keeps_digits().takes_numbers(),
     FunctionDef::new("CEILING", 1, 1, whole_rule, ceiling, "The smallest integer that is not below the number.")
         .also(&["CEIL"])
         .keeps_digits()
@@ -506,7 +496,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("RAND OF ROW", 1, 1, rand_rule, rand_of_row, "RAND with a seed that differs from row to row.")
         .sees_null()
         .takes_numbers(),
-    FunctionDef::new("BIT_COUNT", 1, 1, bit_count_rule, bit_count, "Bits that are set."),
+    FunctionDef::new("BIT_COUNT", 1, 1, rules::int, bit_count, "Bits that are set."),
 ];
 
 #[cfg(test)]

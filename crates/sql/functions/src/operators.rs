@@ -111,7 +111,7 @@ fn xor(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value> {
 
 fn like_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     rules::common_collation(cx, &args[..2], "like")?;
-    Ok(SqlType { nullable: rules::nullable(args), ..SqlType::BIGINT })
+    rules::truth(cx, args)
 }
 
 /// `text LIKE pattern [ESCAPE escape]`. The collation is that of the operand which holds on to its own more firmly;
@@ -163,7 +163,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("<<", 2, 2, shift_rule, shift_left, "Bits shifted to the left."),
     FunctionDef::new(">>", 2, 2, shift_rule, shift_right, "Bits shifted to the right."),
     FunctionDef::new("~", 1, 1, bit_rule, not_bits, "All bits turned."),
-    FunctionDef::new("XOR", 2, 2, rules::int, xor, "Logical exclusive or."),
+    FunctionDef::new("XOR", 2, 2, rules::truth, xor, "Logical exclusive or."),
     FunctionDef::new(
         "LIKE",
         2,

@@ -40,6 +40,11 @@ pub(crate) fn int_not_null(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType>
     Ok(SqlType::BIGINT.not_null())
 }
 
+/// 0 or 1.
+pub(crate) fn truth(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(int_of(1, nullable(args)))
+}
+
 /// BIGINT UNSIGNED.
 pub(crate) fn uint(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(with_null(SqlType::bigint_unsigned(), nullable(args)))

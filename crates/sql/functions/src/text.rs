@@ -65,7 +65,7 @@ fn concat_ws(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result
 }
 
 fn length_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(rules::int_of(10, rules::nullable(args)))
+    Ok(rules::int_of(11, rules::nullable(args)))
 }
 
 fn length(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {

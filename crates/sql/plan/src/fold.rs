@@ -2,8 +2,7 @@
 //! and warnings: what would warn or fail is left to the executor.
 
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SubqueryKind};
-use crate::make::constant;
-use crate::make::predicate;
+use crate::make::{boolean, predicate};
 use crate::options::PlanOptions;
 use crate::typing::natural;
 use gannet_functions::{Call, CallStates, EvalContext, SessionInfo, Stability};
@@ -43,7 +42,7 @@ fn truth(e: &Expr) -> Option<Option<bool>> {
 }
 
 fn value(v: bool) -> Expr {
-    constant(Value::from(v))
+    Expr { kind: ExprKind::Literal(Value::from(v)), ty: boolean(false) }
 }
 
 /// TRUE for every row.

@@ -151,7 +151,8 @@ pub struct SqlType {
     /// [`SqlType::NOT_FIXED`] for FLOAT and DOUBLE without D.
     pub scale: u8,
     /// Characters (bytes for binary strings); precision of DECIMAL, FLOAT(M,D); bits of BIT; display width of integers
-    /// with ZEROFILL or TINYINT(1), else 0.
+    /// with ZEROFILL or TINYINT(1), else 0. Of an expression's integers, floating-point numbers and times the
+    /// characters that a client is told, or 0: those of a column of the type.
     pub length: u32,
     /// Of strings, ENUM, SET; `binary` for everything else.
     pub collation: CollationId,
@@ -235,14 +236,33 @@ impl SqlType {
     }
 
     pub const NULL: SqlType = SqlType::new(TypeId::Null);
-    pub const BIGINT: SqlType = SqlType::new(TypeId::BigInt);
-    pub const DOUBLE: SqlType = SqlType::new(TypeId::Double);
+    /// BIGINT as expressions have it: a digit more than a column, for the sign.
+    pub const BIGINT: SqlType = {
+        let mut ty = SqlType::new(TypeId::BigInt);
+        ty.length = 21;
+        ty
+    };
+    /// DOUBLE as expressions have it.
+    pub const DOUBLE: SqlType = {
+        let mut ty = SqlType::new(TypeId::Double);
+        ty.length = 23;
+        ty
+    };
 
     /// BIGINT UNSIGNED.
     pub const fn bigint_unsigned() -> SqlType {
         let mut t = SqlType::BIGINT;
         t.unsigned = true;
         t
+    }
+
+    /// DOUBLE of an expression that shows so many decimals, or as many as a value has ([`SqlType::NOT_FIXED`]).
+    pub const fn double(scale: u8) -> SqlType {
+        let mut ty = SqlType::DOUBLE;
+        if scale < Self::NOT_FIXED {
+            (ty.scale, ty.length) = (scale, 0);
+        }
+        ty
     }
 
     pub fn decimal(precision: u8, scale: u8) -> SqlType {
@@ -324,10 +344,11 @@ impl SqlType {
                 if self.length > 0 { self.length } else { self.int_display() }
             }
             TypeId::Decimal => self.length + u32::from(self.scale > 0) + u32::from(!self.unsigned),
+            TypeId::Float | TypeId::Double | TypeId::Time if self.length > 0 => self.length,
             TypeId::Float if self.scale == Self::NOT_FIXED => 12,
             TypeId::Double if self.scale == Self::NOT_FIXED => 22,
             // 15 digits that count, sign and point.
-            TypeId::Float | TypeId::Double if self.length == 0 => 17 + u32::from(self.scale),
+            TypeId::Float | TypeId::Double => 17 + u32::from(self.scale),
             TypeId::Year => 4,
             TypeId::Date => 10,
             TypeId::Time => 10 + fraction,
@@ -415,10 +436,31 @@ impl SqlType {
         f
     }
 
-    /// Flag bits of an expression of this type: as a column, and numbers are flagged BINARY too.
+    /// Flag bits of an expression of this type: as a column, but for those that tell how it is stored and shown. All
+    /// numbers but BIT are flagged BINARY.
     pub fn expression_flags(&self) -> u16 {
-        let numeric = self.id.is_numeric() || self.id == TypeId::Null;
-        self.column_flags() | if numeric { flags::BINARY } else { 0 }
+        let numeric = self.id.is_numeric() && self.id != TypeId::Bit || self.id == TypeId::Null;
+        let stored = flags::BLOB | flags::ENUM | flags::SET | if self.id == TypeId::Year { flags::ZEROFILL } else { 0 };
+        self.column_flags() & !stored | if numeric { flags::BINARY } else { 0 }
+    }
+
+    /// Type byte of an expression's column definition: long texts have their own.
+    pub fn expression_wire_type(&self) -> WireType {
+        match self.id {
+            TypeId::MediumText | TypeId::MediumBlob => WireType::MediumBlob,
+            TypeId::LongText | TypeId::LongBlob => WireType::LongBlob,
+            _ => self.wire_type(),
+        }
+    }
+
+    /// As [`SqlType::wire_length`], of an expression: MySQL takes the bytes of a TEXT for characters.
+    pub fn expression_wire_length(&self, result_max_len: u32) -> u32 {
+        let length = self.wire_length(result_max_len);
+        match self.id {
+            TypeId::Json => (u32::MAX / 4).saturating_mul(result_max_len),
+            id if id.is_lob() => length.saturating_mul(self.collation.charset().max_len()),
+            _ => length,
+        }
     }
 
     /// `information_schema.columns.data_type`.
@@ -544,7 +586,8 @@ mod tests {
             (SqlType::decimal(10, 2), WireType::NewDecimal, 12, 2),
             (SqlType::decimal(10, 0), WireType::NewDecimal, 11, 0),
             (SqlType::new(TypeId::Float), WireType::Float, 12, 31),
-            (SqlType::DOUBLE, WireType::Double, 22, 31),
+            (SqlType::new(TypeId::Double), WireType::Double, 22, 31),
+            (SqlType::DOUBLE, WireType::Double, 23, 31),
             (SqlType::char(120, ci), WireType::String, 480, 0),
             (SqlType::varchar(60, ci), WireType::VarString, 240, 0),
             (SqlType::new(TypeId::Text).with_collation(ci), WireType::Blob, 262_140, 0),

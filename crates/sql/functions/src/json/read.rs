@@ -37,9 +37,10 @@ fn check_text(args: &[ArgInfo<'_>], json: bool, name: &str) -> Result<()> {
     Err(sql_err!(IncorrectType, 1, name))
 }
 
-fn quote_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+fn quote_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     check_text(args, false, "json_quote")?;
-    text_rule(cx, args)
+    // Each character may become an escape of six.
+    Ok(rules::text_type(rules::chars_of(args[0].ty).saturating_mul(6) + 2, CollationId::UTF8MB4_BIN, true))
 }
 
 fn json_quote(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
@@ -86,8 +87,11 @@ fn json_valid(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
     }))
 }
 
-fn type_rule(cx: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(rules::ascii_type(cx, 51, true))
+/// As long as `UNSIGNED INTEGER` with its end.
+const LONGEST_TYPE_NAME: u64 = 17;
+
+fn type_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(rules::text_type(LONGEST_TYPE_NAME, CollationId::UTF8MB4_BIN, true))
 }
 
 fn json_type(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
@@ -219,7 +223,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         .sees_null(),
     FunctionDef::new("JSON_QUOTE", 1, 1, quote_rule, json_quote, "A text as a JSON string, with quotes."),
     FunctionDef::new("JSON_UNQUOTE", 1, 1, unquote_rule, json_unquote, "Text of a JSON value, without quotes."),
-    FunctionDef::new("JSON_VALID", 1, 1, bool_rule, json_valid, "Is it a JSON document?"),
+    FunctionDef::new("JSON_VALID", 1, 1, nullable_int, json_valid, "Is it a JSON document?"),
     FunctionDef::new("JSON_TYPE", 1, 1, type_rule, json_type, "Name of a JSON value's type."),
     FunctionDef::new("JSON_DEPTH", 1, 1, nullable_int, json_depth, "Nesting of a document; 1 for scalars."),
     FunctionDef::new("JSON_LENGTH", 1, 2, nullable_int, json_length, "Number of elements or members; 1 for scalars.")
@@ -228,9 +232,9 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("JSON_EXTRACT", 2, 2, json_rule, json_extract, "The parts that paths lead to.")
         .variadic()
         .sees_null(),
-    FunctionDef::new("JSON_CONTAINS", 2, 3, bool_rule, json_contains, "Is the second document in the first?")
+    FunctionDef::new("JSON_CONTAINS", 2, 3, nullable_int, json_contains, "Is the second document in the first?")
         .sees_null(),
-    FunctionDef::new("JSON_CONTAINS_PATH", 3, 3, bool_rule, json_contains_path, "Lead one or all paths to something?")
+    FunctionDef::new("JSON_CONTAINS_PATH", 3, 3, nullable_int, json_contains_path, "Lead one or all paths to something?")
         .variadic()
         .sees_null(),
     FunctionDef::new("JSON_OVERLAPS", 2, 2, bool_rule, json_overlaps, "Have two documents anything in common?")

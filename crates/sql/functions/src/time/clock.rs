@@ -19,7 +19,10 @@ fn now_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 }
 
 fn curtime_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(time_type(fsp_arg(args, "curtime")?).not_null())
+    // A time of day has two digits of hours and no sign.
+    let fsp = fsp_arg(args, "curtime")?;
+    let fraction = if fsp > 0 { 1 + u32::from(fsp) } else { 0 };
+    Ok(SqlType { length: 8 + fraction, ..time_type(fsp).not_null() })
 }
 
 fn curdate_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {

@@ -208,7 +208,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("HOUR", 1, 1, part_rule::<4>, hour, "Hours of a time."),
     FunctionDef::new("MINUTE", 1, 1, part_rule::<3>, minute, "Minutes of a time."),
     FunctionDef::new("SECOND", 1, 1, part_rule::<3>, second, "Seconds of a time."),
-    FunctionDef::new("MICROSECOND", 1, 1, part_rule::<7>, microsecond, "Microseconds of a time."),
+    FunctionDef::new("MICROSECOND", 1, 1, part_rule::<21>, microsecond, "Microseconds of a time."),
     FunctionDef::new("TO_DAYS", 1, 1, part_rule::<8>, days, "Days since year 0."),
     FunctionDef::new("TO_SECONDS", 1, 1, part_rule::<21>, seconds, "Seconds since year 0."),
     FunctionDef::new("TIME_TO_SEC", 1, 1, part_rule::<10>, time_to_sec, "Seconds of a time as a whole."),

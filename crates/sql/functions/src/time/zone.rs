@@ -29,8 +29,8 @@ fn unix_timestamp_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> 
     };
     let fsp = args.first().map_or(0, digits);
     Ok(match (args.first(), fsp) {
-        (None, _) => rules::int_of(11, false),
-        (Some(arg), 0) => rules::int_of(11, arg.ty.nullable),
+        (None, _) => SqlType::BIGINT.not_null(),
+        (Some(arg), 0) => SqlType { nullable: arg.ty.nullable, ..SqlType::BIGINT },
         (Some(arg), _) => SqlType { nullable: arg.ty.nullable, ..SqlType::decimal(11 + fsp, fsp) },
     })
 }

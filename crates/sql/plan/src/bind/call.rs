@@ -277,8 +277,14 @@ impl Binder<'_> {
     fn json_value(&mut self, value: &ast::JsonValue) -> Result<Bound> {
         let mut args = vec![self.expr(&value.doc)?, self.pinned(|b| b.expr(&value.path))?];
         let mut ty = match &value.returning {
-            Some(to) => super::types::cast_type(to, &args[0], false, self.options)?,
-            None => gannet_types::SqlType::varchar(512, gannet_types::CollationId::DEFAULT),
+            // Text compares by its bytes where no character set is named.
+            Some(to) => match super::types::cast_type(to, &args[0], false, self.options)? {
+                ty if ty.id == TypeId::VarChar && !to.names_charset() => {
+                    ty.with_collation(gannet_types::CollationId::UTF8MB4_0900_BIN)
+                }
+                ty => ty,
+            },
+            None => gannet_types::SqlType::varchar(512, gannet_types::CollationId::UTF8MB4_0900_BIN),
         };
         ty.nullable = true;
         for on in [&value.on_empty, &value.on_error] {

@@ -370,5 +370,7 @@ pub(super) fn cast_type(to: &CastType, arg: &Bound, literal: bool, options: &Pla
         return Err(error(ErrorCode::TooBigPrecision, &[&n, &"CAST", &53]));
     }
     let cx = TypeContext { column: &name, collation: options.collation, sql_mode: options.sql_mode, notes: None };
-    column_type(ty, None, cx)
+    let made = column_type(ty, None, cx)?;
+    let length = if matches!(made.id, TypeId::Float | TypeId::Double) { SqlType::DOUBLE.length } else { made.length };
+    Ok(SqlType { length, ..made })
 }

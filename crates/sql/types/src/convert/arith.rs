@@ -65,6 +65,7 @@ pub fn decimal_digits(ty: &SqlType) -> (u32, u32) {
         TypeId::Time => return (7 + u32::from(ty.scale), u32::from(ty.scale)),
         TypeId::DateTime | TypeId::Timestamp => return (14 + u32::from(ty.scale), u32::from(ty.scale)),
         TypeId::Null => 1,
+        TypeId::Bit => ty.length,
         // The value of an expression: its characters, but for the sign.
         TypeId::BigInt if (1..20).contains(&ty.length) && !ty.zerofill => (ty.length - u32::from(!ty.unsigned)).max(1),
         _ => 19 + u32::from(ty.unsigned),
@@ -117,7 +118,7 @@ pub fn arith_type(op: ArithOp, a: &SqlType, b: &SqlType, mode: SqlMode, incremen
     if da == Domain::Double || db == Domain::Double {
         let more = if op == ArithOp::Div { increment } else { 0 };
         let scale = shown_decimals(a).max(shown_decimals(b)).saturating_add(more).min(SqlType::NOT_FIXED);
-        return (SqlType { nullable, scale, ..SqlType::DOUBLE }, Domain::Double);
+        return (SqlType { nullable, ..SqlType::double(scale) }, Domain::Double);
     }
     let ((p1, s1), (p2, s2)) = (decimal_digits(a), decimal_digits(b));
     let integers = da != Domain::Decimal && db != Domain::Decimal;
@@ -277,7 +278,12 @@ fn doubles(op: ArithOp, a: f64, b: f64, cx: &mut Context<'_>) -> Result<Option<V
 /// Type of `-a`.
 pub fn neg_type(a: &SqlType) -> (SqlType, Domain) {
     match numeric_domain(a) {
-        Domain::Signed | Domain::Unsigned => (SqlType { nullable: a.nullable, ..SqlType::BIGINT }, Domain::Signed),
+        domain @ (Domain::Signed | Domain::Unsigned) => {
+            // A sign before what had none.
+            let sign = u32::from(domain == Domain::Unsigned);
+            let length = (a.display_chars() + sign).clamp(1, 21);
+            (SqlType { nullable: a.nullable, length, ..SqlType::BIGINT }, Domain::Signed)
+        }
         Domain::Decimal | Domain::UnsignedDecimal => {
             let (p, s) = decimal_digits(a);
             (SqlType { nullable: a.nullable, ..SqlType::decimal(p as u8, s as u8) }, Domain::Decimal)
