@@ -1,14 +1,34 @@
-//! Differences between MySQL 8.4 and MariaDB 10.11 that are no fault and show in the statement: each with its reason.
+//! Differences between MySQL 8.4 and MariaDB 10.11, or MySQL 9.7, that are no fault and show in the statement: each
+//! with its reason.
 //! What can be tried out is in `causes.rs`.
 
-use super::Outcome;
+use super::{Outcome, Reference};
 use gannet_wire::client::ResultSet;
 
 pub(super) const FORGOTTEN_DISTINCT: &str =
     "MariaDB forgets DISTINCT in ROLLUP rows when groups have one row or the argument is constant";
 
 /// Why the servers may differ in this statement, if there is a reason.
-pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
+pub(super) fn reason(reference: Reference, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
+    match reference {
+        Reference::MariaDb => of_mariadb(sql, outcomes),
+        Reference::MySql => of_mysql(sql, outcomes),
+    }
+}
+
+/// Of MySQL 9.7, where it is unlike the documents and the suite of 8.
+fn of_mysql(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
+    match outcomes {
+        [Outcome::Refused(1235, _), _] => Some("refused by name: not there yet"),
+        [Outcome::Done(_), Outcome::Done(_)] if sql.contains(" / ") || sql.contains("AVG(") => {
+            Some("MySQL 9 rounds quotients and averages to the digits of their types where they are used further")
+        }
+        _ => None,
+    }
+}
+
+/// Of MariaDB 10.11.
+fn of_mariadb(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
     let has = |what: &str| sql.contains(what);
     let rollup = has("WITH ROLLUP");
     match outcomes {
@@ -74,7 +94,14 @@ pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str>
 }
 
 /// As [`reason`], of a change of several columns, or of rows that are computed.
-pub(super) fn reason_of_change(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
+pub(super) fn reason_of_change(reference: Reference, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
+    match reference {
+        Reference::MariaDb => change_of_mariadb(sql, outcomes),
+        Reference::MySql => None,
+    }
+}
+
+fn change_of_mariadb(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
     match outcomes {
         [Outcome::Refused(1052, _), Outcome::Refused(1054, _)]
         | [Outcome::Refused(1054, _), Outcome::Refused(1052, _)]
@@ -271,11 +298,23 @@ fn of_mixes(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static 
 }
 
 /// As [`reason`], of a statement of a theme's round.
-pub(super) fn reason_of_step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
+pub(super) fn reason_of_step(
+    reference: Reference,
+    theme: &str,
+    sql: &str,
+    outcomes: &[Outcome; 2],
+) -> Option<&'static str> {
+    match reference {
+        Reference::MariaDb => step_of_mariadb(theme, sql, outcomes),
+        Reference::MySql => None,
+    }
+}
+
+fn step_of_mariadb(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
     let ignore = sql.contains(" IGNORE ");
     // There a statement has one value for one column.
     if theme != "conversions"
-        && let Some(why) = reason_of_change(sql, outcomes)
+        && let Some(why) = change_of_mariadb(sql, outcomes)
     {
         return Some(why);
     }

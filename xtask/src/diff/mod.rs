@@ -93,7 +93,15 @@ impl Outcome {
     }
 }
 
+/// What the second server is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reference {
+    MariaDb,
+    MySql,
+}
+
 struct Pair {
+    reference: Reference,
     a: Connection,
     b: Connection,
     /// The second server with fewer optimizations.
@@ -116,8 +124,13 @@ const SETUP: &[&str] = &[
 
 impl Pair {
     fn new(addresses: [Address; 2], database: &str) -> Result<Pair, String> {
-        let (a, b, plain) = (connect(&addresses[0])?, connect(&addresses[1])?, connect(&addresses[1])?);
-        let mut pair = Pair { a, b, plain, addresses, database: database.into() };
+        let (a, mut b, plain) = (connect(&addresses[0])?, connect(&addresses[1])?, connect(&addresses[1])?);
+        let Outcome::Done(version) = outcome(b.query("SELECT VERSION()"), "second", "SELECT VERSION()")? else {
+            return Err("the second server tells no version".into());
+        };
+        let of_mariadb = version.texts().iter().flatten().any(|v| v.contains("MariaDB"));
+        let reference = if of_mariadb { Reference::MariaDb } else { Reference::MySql };
+        let mut pair = Pair { reference, a, b, plain, addresses, database: database.into() };
         pair.prepare()?;
         Ok(pair)
     }
@@ -126,13 +139,15 @@ impl Pair {
         for sql in SETUP {
             self.must(sql)?;
         }
-        // MariaDB's cache of subqueries takes values for the same that are equal in their collation only.
-        let _ = self.one(true, "SET SESSION optimizer_switch = 'subquery_cache=off'")?;
+        if self.reference == Reference::MariaDb {
+            // Its cache of subqueries takes values for the same that are equal in their collation only.
+            self.one(true, "SET SESSION optimizer_switch = 'subquery_cache=off'")?;
+        }
         let database = &self.database;
         let (create, used) = (format!("CREATE DATABASE IF NOT EXISTS {database}"), format!("USE {database}"));
         self.must(&format!("{create} CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"))?;
         self.must(&used)?;
-        for sql in SETUP.iter().copied().chain([causes::PLAIN, &used]) {
+        for sql in SETUP.iter().copied().chain([causes::plain(self.reference), &used]) {
             if let Outcome::Refused(code, message) = self.plain(sql)? {
                 return Err(format!("{sql}: {code} {message}"));
             }
@@ -142,7 +157,7 @@ impl Pair {
 
     /// On the second server, with fewer optimizations.
     fn plain(&mut self, sql: &str) -> Result<Outcome, String> {
-        outcome(self.plain.query(&rounding(sql)), "second", sql)
+        outcome(self.plain.query(&self.reference.modes(sql)), "second", sql)
     }
 
     /// On the first server as a prepared statement: the result comes in the binary protocol.
@@ -160,15 +175,16 @@ impl Pair {
     /// A server that went away is given a second to come back.
     fn one(&mut self, second: bool, sql: &str) -> Result<Outcome, String> {
         if second {
-            outcome(self.b.query(&rounding(sql)), "second", sql)
+            outcome(self.b.query(&self.reference.modes(sql)), "second", sql)
         } else {
             outcome(self.a.query(sql), "first", sql)
         }
     }
 
     fn both(&mut self, sql: &str) -> Result<[Outcome; 2], String> {
+        let reference = self.reference;
         self.together(|connection, server| {
-            let text = if server == "second" { rounding(sql) } else { sql.into() };
+            let text = if server == "second" { reference.modes(sql) } else { sql.into() };
             outcome(connection.query(&text), server, sql)
         })
     }
@@ -239,12 +255,16 @@ impl Pair {
     }
 }
 
-/// MariaDB rounds fractions of seconds, as MySQL does, in a mode of its own.
-fn rounding(sql: &str) -> Cow<'_, str> {
-    let mode = ["SET sql_mode = '", "SET SESSION sql_mode = '"].iter().find_map(|set| sql.strip_prefix(set));
-    match mode.and_then(|rest| rest.strip_suffix('\'')) {
-        Some(mode) => Cow::Owned(format!("SET SESSION sql_mode = '{mode},TIME_ROUND_FRACTIONAL'")),
-        None => Cow::Borrowed(sql),
+impl Reference {
+    /// MariaDB rounds fractions of seconds, as MySQL does, in a mode of its own.
+    fn modes(self, sql: &str) -> Cow<'_, str> {
+        let mode = ["SET sql_mode = '", "SET SESSION sql_mode = '"].iter().find_map(|set| sql.strip_prefix(set));
+        match mode.and_then(|rest| rest.strip_suffix('\'')) {
+            Some(mode) if self == Reference::MariaDb => {
+                Cow::Owned(format!("SET SESSION sql_mode = '{mode},TIME_ROUND_FRACTIONAL'"))
+            }
+            _ => Cow::Borrowed(sql),
+        }
     }
 }
 
@@ -451,7 +471,7 @@ fn round(seed: u64, only: Option<&str>, pair: &mut Pair, tally: &mut Tally) -> R
     }
     for sql in schema.fill(&mut random) {
         let outcomes = pair.both(&sql)?;
-        if !same(&outcomes, Manner::default()) && !explain(&sql, &outcomes, tally) {
+        if !same(&outcomes, Manner::default()) && !explain(pair, &sql, &outcomes, tally) {
             report(seed, pair, &schema, &sql, &outcomes, tally)?;
             return Ok(());
         }
@@ -497,7 +517,7 @@ fn one_query(
             report(seed, pair, schema, &format!("text and binary protocol: {sql}"), &both, tally)?;
         }
     }
-    if same(&outcomes, manner) || explain(&sql, &outcomes, tally) {
+    if same(&outcomes, manner) || explain(pair, &sql, &outcomes, tally) {
         return Ok(());
     }
     if let Some(why) = causes::of_query(query, &outcomes, pair, schema)? {
@@ -534,10 +554,10 @@ fn one_change(
         return Ok(true);
     };
     pair.must("ROLLBACK")?;
-    if explain(sql, &outcomes, tally) {
+    if explain(pair, sql, &outcomes, tally) {
         return Ok(true);
     }
-    if let Some(why) = explained::reason_of_change(sql, &outcomes) {
+    if let Some(why) = explained::reason_of_change(pair.reference, sql, &outcomes) {
         tally.explain(why);
         return Ok(true);
     }
@@ -548,8 +568,8 @@ fn one_change(
     Ok(true)
 }
 
-fn explain(sql: &str, outcomes: &[Outcome; 2], tally: &mut Tally) -> bool {
-    let reason = explained::reason(sql, outcomes);
+fn explain(pair: &Pair, sql: &str, outcomes: &[Outcome; 2], tally: &mut Tally) -> bool {
+    let reason = explained::reason(pair.reference, sql, outcomes);
     if let Some(reason) = reason {
         tally.explain(reason);
     }
@@ -561,7 +581,7 @@ fn tables_agree(seed: u64, sql: &str, pair: &mut Pair, schema: &Schema, tally: &
     for table in &schema.tables {
         let outcomes = pair.both(&format!("SELECT * FROM {}", table.name))?;
         if !same(&outcomes, Manner::default()) {
-            if !explain(sql, &outcomes, tally) {
+            if !explain(pair, sql, &outcomes, tally) {
                 report(seed, pair, schema, sql, &outcomes, tally)?;
             }
             return Ok(false);
@@ -587,7 +607,7 @@ fn smaller(mut query: Query, pair: &mut Pair, schema: &Schema) -> Result<Query, 
             if !same(&outcomes, manner)
                 && !outcomes.iter().any(form)
                 && !explained::shows_any_value(&sql)
-                && explained::reason(&sql, &outcomes).is_none()
+                && explained::reason(pair.reference, &sql, &outcomes).is_none()
                 && causes::of_query(&candidate, &outcomes, pair, schema)?.is_none()
             {
                 query = candidate;

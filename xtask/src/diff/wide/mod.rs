@@ -21,7 +21,7 @@ mod smaller;
 mod values;
 mod views;
 
-use super::{Manner, Outcome, Pair, Random, Tally, causes, explained, same};
+use super::{Manner, Outcome, Pair, Random, Reference, Tally, causes, explained, same};
 use gannet_wire::client::Arg;
 use gannet_wire::command::{DateTime, Time};
 use std::fmt::Write;
@@ -303,9 +303,10 @@ fn one_step(
         tally.explain(why);
         return Ok((outcomes, After::Alike));
     }
+    let reference = pair.reference;
     let reason = |shown: &[Outcome; 2]| {
-        let why = explained::reason(&step.sql, shown);
-        why.or_else(|| explained::reason_of_step(story.theme, &executed(told, &step.sql), shown))
+        let why = explained::reason(reference, &step.sql, shown);
+        why.or_else(|| explained::reason_of_step(reference, story.theme, &executed(told, &step.sql), shown))
     };
     let Some(why) = reason(&shown) else { return Ok((outcomes, After::Unexplained(shown))) };
     // Where both are done other rows need a reason of their own.
@@ -321,6 +322,9 @@ fn one_step(
 
 /// Why a query differs, as far as it can be tried out.
 fn of_query(story: &Story, step: &Step, shown: &[Outcome; 2], pair: &mut Pair) -> Result<Option<&'static str>, String> {
+    if pair.reference == Reference::MySql {
+        return Ok(None);
+    }
     let manner = Manner { ordered: step.ordered, ..Manner::default() };
     Ok(match story.theme {
         "collations" | "enumerated" | "generated" if causes::of_step(&step.sql, shown, manner, pair)? => {
