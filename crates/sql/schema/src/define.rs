@@ -579,15 +579,17 @@ fn check_auto_increment(columns: &[Column], indexes: &[Index]) -> Result<()> {
 }
 
 /// MySQL's order: the primary key, unique keys over NOT NULL columns, other unique keys, the rest; of unique keys those
-/// without prefixes first; stable.
+/// without prefixes first; then those without virtual columns; full-text keys last; stable.
 pub(crate) fn sort_indexes(columns: &[Column], indexes: &mut [Index]) {
     indexes.sort_by_key(|i| {
         let nullable = i.parts.iter().any(|p| columns[p.column as usize].nullable);
         let partial = i.parts.iter().any(|p| p.prefix.is_some());
+        let is_virtual = |c: &Column| c.generated.as_ref().is_some_and(|g| !g.stored);
+        let computed = i.parts.iter().any(|p| is_virtual(&columns[p.column as usize]));
         match i.kind {
-            IndexKind::Primary => 0,
-            IndexKind::Unique => 1 + 2 * u8::from(nullable) + u8::from(partial),
-            IndexKind::Plain => 5 + u8::from(i.text().is_some()),
+            IndexKind::Primary => (0, false, false),
+            IndexKind::Unique => (1 + u8::from(nullable), partial, computed),
+            IndexKind::Plain => (3, i.text().is_some(), computed),
         }
     });
 }

@@ -206,13 +206,41 @@ fn write_default(out: &mut String, column: &Column) {
                 Value::Bit(bits, _) => {
                     let _ = write!(out, "b'{bits:b}'");
                 }
-                value => quote_text(out, &default_text(value, &column.ty)),
+                value => match binary_default(value, &column.ty) {
+                    None => quote_text(out, &default_text(value, &column.ty)),
+                    // As in MySQL, whose dictionary keeps the text in utf8mb3.
+                    Some(bytes) => match String::from_utf8(bytes) {
+                        Ok(text) if text.chars().all(|c| c.len_utf8() < 4) => quote_text(out, &text),
+                        Ok(text) => out.push_str(&hexadecimal(text.as_bytes())),
+                        Err(e) => out.push_str(&hexadecimal(e.as_bytes())),
+                    },
+                },
             }
         }
     }
 }
 
-/// A constant default's text, without quotes.
+/// The bytes of a constant default of a binary string.
+fn binary_default(value: &Value, ty: &SqlType) -> Option<Vec<u8>> {
+    ty.id.is_binary_string().then(|| {
+        let mut bytes = Vec::new();
+        value.write_text(&mut bytes);
+        if ty.id == TypeId::Binary {
+            bytes.resize(ty.length as usize, 0);
+        }
+        bytes
+    })
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut text = String::from("0x");
+    for b in bytes {
+        let _ = write!(text, "{b:02X}");
+    }
+    text
+}
+
+/// The text of a constant default, which is no binary string, without quotes.
 fn default_text(value: &Value, ty: &SqlType) -> String {
     let mut bytes = Vec::new();
     match value {
@@ -220,15 +248,6 @@ fn default_text(value: &Value, ty: &SqlType) -> String {
             gannet_types::convert::float::write_fixed(*v, ty.scale, &mut bytes);
         }
         value => value.write_text(&mut bytes),
-    }
-    if ty.id.is_binary_string() {
-        if ty.id == TypeId::Binary {
-            bytes.resize(ty.length as usize, 0);
-        }
-        return match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(e) => e.into_bytes().iter().map(|b| *b as char).collect(),
-        };
     }
     let charset = if let Value::Str(_, c) = value { c.charset() } else { Charset::Utf8mb4 };
     let text = String::from_utf8_lossy(&charset.convert(&bytes, Charset::Utf8mb4).bytes).into_owned();
@@ -383,16 +402,13 @@ pub fn column_default(column: &Column) -> Option<String> {
         ColumnDefault::CurrentTimestamp => Some(current_timestamp(&column.ty)),
         ColumnDefault::Expression(text) => Some(text.to_string()),
         ColumnDefault::Literal(Value::Bit(bits, _)) => Some(format!("b'{bits:b}'")),
-        ColumnDefault::Literal(value) if column.ty.id.is_binary_string() => {
-            let mut bytes = Vec::new();
-            value.write_text(&mut bytes);
-            let mut text = String::from("0x");
-            bytes.iter().for_each(|b| {
-                let _ = write!(text, "{b:02X}");
-            });
-            Some(if bytes.is_empty() { String::new() } else { text })
-        }
-        ColumnDefault::Literal(value) => Some(default_text(value, &column.ty)),
+        ColumnDefault::Literal(value) => Some(match binary_default(value, &column.ty) {
+            None => default_text(value, &column.ty),
+            Some(bytes) if bytes.is_empty() => String::new(),
+            // What fills a BINARY up is left out here.
+            Some(bytes) if column.ty.id == TypeId::Binary => hexadecimal(&bytes[..bytes.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1)]),
+            Some(bytes) => hexadecimal(&bytes),
+        }),
     }
 }
 

@@ -91,13 +91,16 @@ impl Binder<'_> {
         views.iter().find(|v| id >= v.first && id < v.first + v.width)
     }
 
-    /// Marks views as updated, and gives the targets their conditions. Error 1393 for a second table of one view.
+    /// Marks views as updated, and gives the targets their conditions. Errors 1288, and 1393 for a second table of one view.
     pub(super) fn updated_through(&mut self, views: Vec<ThroughView>, targets: &mut [BoundTarget]) -> Result<()> {
         for view in views {
             let of_view = |t: &&mut BoundTarget| view.bases.contains(&t.first);
             let mut below = targets.iter_mut().filter(of_view);
             let Some(target) = below.next() else { continue };
             let table = self.arena.tables[view.slot as usize].table.clone();
+            if !view.merged {
+                return Err(error(ErrorCode::NonUpdatableTable, &[&table.name, &"UPDATE"]));
+            }
             if below.next().is_some() {
                 return Err(error(ErrorCode::ViewMultiupdate, &[&table.schema, &table.name]));
             }

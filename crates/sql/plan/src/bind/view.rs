@@ -150,7 +150,7 @@ impl Binder<'_> {
             self.conditions(inner, slot, false, &mut conditions);
             merge::view(&mut self.arena, inner, false);
             let (mut bases, mut others, mut computed) = (Vec::new(), Vec::new(), Vec::new());
-            let merged = merge::can_change(&self.arena, inner);
+            let merged = merge::can_change(&self.arena, inner) && self.reaches_tables(inner);
             if let Body::Block(below) = &inner.body {
                 computed.extend(below.items.iter().map(|item| item.expr.clone()));
                 computed.iter_mut().for_each(|e| substitute(e, &self.arena.replaced));
@@ -167,6 +167,24 @@ impl Binder<'_> {
             merge::views(&mut self.arena, block);
         }
         all
+    }
+
+    /// UPDATE and DELETE may go through the view with this query as far as its tables are concerned: all joins are
+    /// inner, and none of its subqueries reads a table that it selects from.
+    fn reaches_tables(&self, query: &Query) -> bool {
+        let Body::Block(block) = &query.body else { return false };
+        let tables = block.rels.iter().filter_map(|rel| match rel.kind {
+            RelKind::Base(slot) => Some(self.arena.tables[slot as usize].table.id),
+            _ => None,
+        });
+        let tables: Vec<_> = tables.collect();
+        let mut reads = false;
+        block.for_each_own_expr(&mut |e| {
+            let mut e = e.clone();
+            substitute(&mut e, &self.arena.replaced);
+            reads |= tables.iter().any(|table| self.read_in(&e, *table).is_some());
+        });
+        !reads && !block.from.as_ref().is_some_and(has_outer)
     }
 
     /// The conditions which WITH CHECK OPTION of a view, or of one above it, makes rows meet.
@@ -286,10 +304,6 @@ impl Binder<'_> {
             return Err(refused(ErrorCode::NonInsertableTable));
         }
         let counter = self.arena.tables[base as usize].table.columns.iter().position(|c| c.auto_increment);
-        let table = self.arena.tables[base as usize].table.id;
-        if block.filter.iter().any(|e| self.read_in(e, table).is_some()) {
-            return Err(refused(ErrorCode::NonInsertableTable));
-        }
         self.arena.tables[base as usize].intent = builder.intent;
         // There is no row of the other tables.
         for other in &block.rels {
@@ -443,7 +457,8 @@ pub fn definition(
     }
     merge::view(&mut binder.arena, &mut bound, false);
     let mergeable = merge::can_merge(&bound);
-    let updatable = merge::can_change(&binder.arena, &bound)
+    let updatable = merge::selects_rows(&bound)
+        && binder.reaches_tables(&bound)
         && match &bound.body {
             Body::Block(block) => {
                 let base = |r: &Rel| matches!(&r.kind, RelKind::Base(slot) if binder.arena.tables[*slot as usize].table.source.is_engine());
@@ -678,6 +693,10 @@ impl<'w> Walk<'w> {
             ast::Expr::DefaultOf(column) => self.column(column),
             ast::Expr::Match(search) => search.columns.iter_mut().for_each(|column| self.column(column)),
             ast::Expr::Aggregate(aggregate) => {
+                // COUNT(*), in MySQL's words.
+                if aggregate.args.is_empty() && matches!(self.work, Work::Qualify(_)) {
+                    aggregate.args.push(ast::Expr::Literal(ast::Literal::new(ast::LiteralValue::Int(0))));
+                }
                 aggregate.order_by.iter_mut().try_for_each(|o| self.expr(&mut o.expr))?;
                 if let Some(ast::WindowRef::Spec(spec)) = &mut aggregate.over {
                     self.window(spec)?;

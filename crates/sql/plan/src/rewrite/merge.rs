@@ -65,6 +65,11 @@ pub(crate) fn can_change(arena: &Arena, query: &Query) -> bool {
     is_changeable(arena, query, false)
 }
 
+/// The query does nothing but select rows, whatever its columns are.
+pub(crate) fn selects_rows(query: &Query) -> bool {
+    selects_plainly(query, |_, _| true)
+}
+
 /// Derived tables are merged unless a hint says otherwise.
 pub(crate) fn query(arena: &mut Arena, query: &mut Query) {
     query_where(arena, query, unless_refused, false);
