@@ -304,7 +304,7 @@ fn sql_type(t: ParamType, collation: CollationId) -> SqlType {
         ty::TINY | ty::SHORT | ty::LONG | ty::INT24 | ty::LONGLONG | ty::YEAR => int(TypeId::BigInt),
         ty::FLOAT => SqlType::new(TypeId::Float),
         ty::DOUBLE => SqlType::DOUBLE,
-        ty::DECIMAL | ty::NEWDECIMAL => SqlType::decimal(65, 30),
+        ty::DECIMAL | ty::NEWDECIMAL => SqlType::any_decimal(),
         ty::DATE | ty::NEWDATE => SqlType::new(TypeId::Date),
         ty::DATETIME | ty::TIMESTAMP => SqlType::temporal(TypeId::DateTime, 6),
         ty::TIME => SqlType::temporal(TypeId::Time, 6),

@@ -336,7 +336,7 @@ pub(crate) fn type_of(v: &Value) -> SqlType {
         Value::Null => SqlType::NULL,
         Value::Int(_) => SqlType::BIGINT,
         Value::UInt(_) => SqlType::bigint_unsigned(),
-        Value::Decimal(_) => SqlType::decimal(65, 30),
+        Value::Decimal(_) => SqlType::any_decimal(),
         Value::Float(_) | Value::Double(_) => SqlType::DOUBLE,
         Value::Str(_, c) if c.is_binary() => SqlType::new(TypeId::LongBlob),
         Value::Str(_, c) => SqlType::new(TypeId::LongText).with_collation(*c),

@@ -18,6 +18,8 @@ pub struct Format {
     wire: WireType,
     /// Digits after the point of DECIMAL, FLOAT and DOUBLE; [`SqlType::NOT_FIXED`] without.
     scale: u8,
+    /// [`SqlType::own_digits`].
+    own_digits: bool,
     /// Width that ZEROFILL pads to; 0 without.
     fill: u8,
     unsigned: bool,
@@ -29,7 +31,7 @@ impl Format {
         let fill = if ty.zerofill { u8::try_from(ty.display_chars()).unwrap_or(u8::MAX) } else { 0 };
         let scaled = matches!(ty.id, TypeId::Decimal | TypeId::Float | TypeId::Double);
         let scale = if scaled { ty.scale } else { SqlType::NOT_FIXED };
-        Self { wire: ty.wire_type(), scale, fill, unsigned: ty.unsigned }
+        Self { wire: ty.wire_type(), scale, own_digits: ty.own_digits, fill, unsigned: ty.unsigned }
     }
 
     /// Values travel as texts in the binary protocol too.
@@ -66,7 +68,7 @@ fn other_text(out: &mut Vec<u8>, v: ValueRef<'_>, f: Format, results: Option<Cha
         }
         // Arithmetic carries more digits than its type shows, choices fewer.
         ValueRef::Decimal(d) if f.scale != SqlType::NOT_FIXED => {
-            let d = d.shown_with(f.scale).unwrap_or(d);
+            let d = d.shown_with(f.scale, f.own_digits).unwrap_or(d);
             text_with(out, |b| padded(b, f.fill, |b| d.write(b)));
         }
         ValueRef::Json(s) => {

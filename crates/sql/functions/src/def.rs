@@ -156,7 +156,7 @@ pub struct FunctionDef {
     /// Number of arguments.
     pub arity: Arity,
     /// Result type.
-    pub rule: TypeRule,
+    pub(crate) rule: TypeRule,
     /// Evaluation.
     pub eval: Eval,
     /// NULL for any NULL argument: the executor then does not call `eval`.
@@ -180,6 +180,11 @@ pub struct FunctionDef {
     pub makes: Option<fn(&[Value]) -> usize>,
     /// One line for the manual.
     pub doc: &'static str,
+}
+
+/// What is computed has the digits of its type, also where the rule gives it the type of a user variable.
+fn computed(rule: TypeRule, cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    rule(cx, args).map(|ty| SqlType { own_digits: false, ..ty })
 }
 
 impl PartialEq for FunctionDef {
@@ -215,7 +220,7 @@ pub struct AggregateDef {
     /// Number of arguments; `COUNT(*)` has none.
     pub arity: Arity,
     /// Result type.
-    pub rule: TypeRule,
+    pub(crate) rule: TypeRule,
     /// A fresh accumulator.
     pub start: fn(Call<'_>) -> Box<dyn Accumulator>,
     /// Typed loop in the executor.
@@ -371,7 +376,19 @@ impl EvalContext<'_> {
     }
 }
 
+impl AggregateDef {
+    /// The result's type.
+    pub fn result_type(&self, cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+        computed(self.rule, cx, args)
+    }
+}
+
 impl FunctionDef {
+    /// The result's type.
+    pub fn result_type(&self, cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+        computed(self.rule, cx, args)
+    }
+
     /// A pure function of `min..=max` arguments that is NULL for any NULL argument.
     pub const fn new(
         name: &'static str,

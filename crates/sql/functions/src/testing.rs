@@ -364,7 +364,7 @@ impl Evaluator {
             collation: self.collation,
             locale: gannet_types::temporal::Locale::ENGLISH,
         };
-        let ty = (def.rule)(cx, &infos)?;
+        let ty = def.result_type(cx, &infos)?;
         let texts = args.iter().filter(|a| a.ty.id.is_string());
         let coercibility = match texts.map(|a| a.coercibility).min() {
             _ if !ty.id.is_string() => Coercibility::Numeric,
@@ -468,7 +468,7 @@ pub(crate) fn outcome(def: &FunctionDef, args: &[&(Value, SqlType, Coercibility)
         collation: CollationId::DEFAULT,
         locale: gannet_types::temporal::Locale::ENGLISH,
     };
-    let ty = (def.rule)(rules, &infos).ok()?;
+    let ty = def.result_type(rules, &infos).ok()?;
     let types: Vec<SqlType> = args.iter().map(|a| a.1.clone()).collect();
     let values: Vec<Value> = args.iter().map(|a| a.0.clone()).collect();
     let call = Call { ty: &ty, args: &types, site: 0 };

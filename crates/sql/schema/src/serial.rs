@@ -436,7 +436,7 @@ fn decode_type(r: &mut Reader<'_>) -> Decoded<SqlType> {
         return Err(r.invalid("type attributes"));
     }
     let (unsigned, zerofill, nullable) = (flags & 1 != 0, flags & 2 != 0, flags & 4 != 0);
-    Ok(SqlType { id, unsigned, zerofill, nullable, scale, length, collation, members })
+    Ok(SqlType { id, unsigned, zerofill, nullable, scale, own_digits: false, length, collation, members })
 }
 
 fn decode_column(r: &mut Reader<'_>) -> Decoded<Column> {

@@ -1,6 +1,7 @@
 //! Types of columns and expressions: how they are declared, printed, stored and described on the wire.
 
 use crate::collation::CollationId;
+use crate::decimal::{MAX_PRECISION, MAX_SCALE};
 use crate::members::Members;
 use std::fmt::{self, Write};
 use std::sync::Arc;
@@ -150,6 +151,9 @@ pub struct SqlType {
     /// Digits after the point (DECIMAL, FLOAT(M,D), DOUBLE(M,D)) or of the second (TIME, DATETIME, TIMESTAMP).
     /// [`SqlType::NOT_FIXED`] for FLOAT and DOUBLE without D.
     pub scale: u8,
+    /// A DECIMAL whose values show the digits that they have, [`SqlType::scale`] at most: of parameters and user
+    /// variables. What is computed of them has the digits of its type.
+    pub own_digits: bool,
     /// Characters (bytes for binary strings); precision of DECIMAL, FLOAT(M,D); bits of BIT; display width of integers
     /// with ZEROFILL or TINYINT(1), else 0. Of an expression's integers, floating-point numbers and times the
     /// characters that a client is told, or 0: those of a column of the type.
@@ -232,7 +236,17 @@ impl SqlType {
         };
         let unsigned = matches!(id, TypeId::Bit | TypeId::Year);
         let collation = CollationId::BINARY;
-        SqlType { id, unsigned, zerofill: false, nullable: true, scale, length, collation, members: None }
+        SqlType {
+            id,
+            unsigned,
+            zerofill: false,
+            nullable: true,
+            scale,
+            own_digits: false,
+            length,
+            collation,
+            members: None,
+        }
     }
 
     pub const NULL: SqlType = SqlType::new(TypeId::Null);
@@ -267,6 +281,11 @@ impl SqlType {
 
     pub fn decimal(precision: u8, scale: u8) -> SqlType {
         SqlType { length: u32::from(precision), scale, ..SqlType::new(TypeId::Decimal) }
+    }
+
+    /// The type of a DECIMAL of which no digits are known beforehand.
+    pub fn any_decimal() -> SqlType {
+        SqlType { own_digits: true, ..SqlType::decimal(MAX_PRECISION, MAX_SCALE) }
     }
 
     pub fn varchar(chars: u32, collation: CollationId) -> SqlType {

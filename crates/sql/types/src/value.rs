@@ -207,13 +207,12 @@ impl Value {
 
     /// Gives a DECIMAL the digits of its expression's type: a quotient has more (`1/3*3` is `1.0000`), what IF and the
     /// like choose may have fewer (`IF(1, 1.5, 2.25)`), and every use of the value but arithmetic sees those of the
-    /// type. Parameters and user variables have [`MAX_SCALE`](crate::decimal::MAX_SCALE) for want of a better one:
-    /// nothing is appended for that.
+    /// type.
     #[inline]
     pub fn settle(&mut self, ty: &crate::SqlType) {
         if let Value::Decimal(d) = self
             && ty.id == crate::TypeId::Decimal
-            && let Some(rounded) = d.shown_with(ty.scale)
+            && let Some(rounded) = d.shown_with(ty.scale, ty.own_digits)
         {
             *d = rounded;
         }

@@ -515,7 +515,7 @@ impl Binder<'_> {
             return Err(error(ErrorCode::WrongParamcountToNativeFct, &[&def.name]));
         }
         let infos: Vec<ArgInfo<'_>> = args.iter().map(crate::typing::info).collect();
-        let ty = (def.rule)(self.rule_context(), &infos)?;
+        let ty = def.result_type(self.rule_context(), &infos)?;
         let text = super::call::aggregated_text(&args);
         super::call::compares_values(def.name, &args)?;
         self.add_window(WindowKind::Aggregate(def), args, ty, text, over)

@@ -20,6 +20,11 @@ pub const MAX_PRECISION: u8 = 65;
 /// Digits after the point of a DECIMAL column or expression.
 pub const MAX_SCALE: u8 = 30;
 
+/// Words of nine digits of MySQL's numbers.
+const WORDS: u32 = 9;
+/// Digits after the point that a product keeps until it is shown with those of its type: whole words for MySQL's 31.
+const PRODUCT_SCALE: u32 = 36;
+
 /// A decimal number; 32 bytes, no allocation.
 #[derive(Clone, Copy)]
 pub struct Decimal {
@@ -181,17 +186,20 @@ impl Decimal {
         self.checked_add(&-*other)
     }
 
-    /// Product; its scale is the sum of scales, cut to [`MAX_SCALE`]; `None` on overflow.
+    /// Product; its scale is the sum of scales, cut to [`PRODUCT_SCALE`]; `None` on overflow.
     pub fn checked_mul(&self, other: &Decimal) -> Option<Decimal> {
         let negative = self.negative != other.negative;
         let scale = u32::from(self.scale) + u32::from(other.scale);
-        let excess = scale.saturating_sub(u32::from(MAX_SCALE));
-        if let (Some(a), Some(b), 0) = (self.small(), other.small(), excess)
+        if scale <= PRODUCT_SCALE
+            && let (Some(a), Some(b)) = (self.small(), other.small())
             && let Some(p) = a.checked_mul(b)
         {
             return Some(Decimal::from_small(negative, p, scale as u8));
         }
-        let mut p = wide::mul(&self.wide(), &other.wide());
+        let (a, b) = factors(self, other);
+        let scale = u32::from(a.scale) + u32::from(b.scale);
+        let excess = scale.saturating_sub(PRODUCT_SCALE);
+        let mut p = wide::mul(&a.wide(), &b.wide());
         if excess > 0 {
             p = truncate_off(&p, excess);
         }
@@ -310,13 +318,13 @@ impl Decimal {
         self.rescale(scale, true)
     }
 
-    /// The value with the digits that a type of `scale` shows; `None` where those are its own. The greatest scale
-    /// stands for any (parameters, user variables): nothing is appended.
+    /// The value with the digits that a type of `scale` shows; `None` where those are its own. With `own_digits`
+    /// nothing is appended ([`SqlType::own_digits`](crate::SqlType::own_digits)).
     #[inline]
-    pub fn shown_with(&self, scale: u8) -> Option<Decimal> {
+    pub fn shown_with(&self, scale: u8, own_digits: bool) -> Option<Decimal> {
         match scale.cmp(&self.scale) {
             Ordering::Equal => None,
-            Ordering::Greater if scale >= MAX_SCALE => None,
+            Ordering::Greater if own_digits => None,
             _ => self.round(scale),
         }
     }
@@ -565,6 +573,26 @@ fn truncate_off(v: &U512, n: u32) -> U512 {
         n -= step;
     }
     v
+}
+
+/// The factors as MySQL multiplies them. Its numbers are nine words of nine digits; where a product has more, words
+/// of the factors' fractions are left out beforehand, half of them of each factor.
+fn factors(one: &Decimal, other: &Decimal) -> (Decimal, Decimal) {
+    let whole = (u32::from(one.int_digits()) + u32::from(other.int_digits())).div_ceil(9);
+    let (mut f1, mut f2) = (u32::from(one.scale).div_ceil(9), u32::from(other.scale).div_ceil(9));
+    let excess = (whole + f1 + f2).saturating_sub(WORDS).min(f1 + f2);
+    if excess == 0 {
+        return (*one, *other);
+    }
+    let (few, many) = if f1 <= f2 { (&mut f1, &mut f2) } else { (&mut f2, &mut f1) };
+    let of_few = (excess / 2).min(*few);
+    *few -= of_few;
+    *many = many.saturating_sub(excess - of_few);
+    let cut = |d: &Decimal, words: u32| match u32::from(d.scale) > words * 9 {
+        true => d.truncate((words * 9) as u8).unwrap_or(*d),
+        false => *d,
+    };
+    (cut(one, f1), cut(other, f2))
 }
 
 impl std::ops::Neg for Decimal {
