@@ -11,8 +11,12 @@ pub enum ErrorKind {
     Empty,
     /// INTO in an operand of a set operation that is not the last: error 1221 (ER_WRONG_USAGE).
     UnionInto,
-    /// Rows of one value in VALUES IN of a partition: error 1064 with words of its own.
+    /// Rows of one value in VALUES IN of a partition: error 1064 with words of its own, as the two that follow.
     SingleRows,
+    /// A partition has fewer values than columns.
+    ColumnLists,
+    /// MAXVALUE in VALUES IN.
+    ListedMaxvalue,
     /// An identifier is not valid UTF-8: error 1300 (ER_INVALID_CHARACTER_STRING).
     InvalidUtf8,
     /// An identifier has characters beyond the basic plane: error 1300 too.
@@ -40,6 +44,13 @@ pub struct ParseError {
     pub line: u32,
 }
 
+impl ParseError {
+    /// A syntax error with words of its own.
+    fn worded(&self, f: &mut std::fmt::Formatter<'_>, words: &str) -> std::fmt::Result {
+        write!(f, "{words} near '{}' at line {}", self.near, self.line)
+    }
+}
+
 impl std::fmt::Display for ParseError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.kind {
@@ -52,11 +63,11 @@ impl std::fmt::Display for ParseError {
             ErrorKind::TooDeep => {
                 write!(f, "the statement is nested too deeply near '{}' at line {}", self.near, self.line)
             }
-            ErrorKind::SingleRows => write!(
-                f,
-                "Row expressions in VALUES IN only allowed for multi-field column partitioning near '{}' at line {}",
-                self.near, self.line
-            ),
+            ErrorKind::SingleRows => {
+                self.worded(f, "Row expressions in VALUES IN only allowed for multi-field column partitioning")
+            }
+            ErrorKind::ColumnLists => self.worded(f, "Inconsistency in usage of column lists for partitioning"),
+            ErrorKind::ListedMaxvalue => self.worded(f, "Cannot use MAXVALUE as value in VALUES IN"),
             ErrorKind::UnionInto => f.write_str("Incorrect usage of UNION and INTO"),
             ErrorKind::Empty => f.write_str("Query was empty"),
             ErrorKind::InvalidUtf8 => write!(f, "Invalid utf8mb4 character string: '{}'", self.near),

@@ -19,7 +19,7 @@ use gannet_schema::partition::{
     Bound, By, MAX_PARTS, Method, PartOptions, Partition, Partitioning, Spread, SubPartition, Values,
 };
 use gannet_schema::{Column, IndexKind, Table, TableDefinition, define};
-use gannet_types::{ErrorCode, Result, SqlError, TypeId, Value, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, SqlMode, TypeId, Value, sql_err};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -364,7 +364,7 @@ impl Maker<'_, '_> {
             }
             let named = given.sub.iter().map(|(name, options)| {
                 check_name(name)?;
-                Ok(SubPartition { name: (&*name.text).into(), options: options_of(options, &given.name)? })
+                Ok(SubPartition { name: (&*name.text).into(), options: options_of(options, &given.name, self.cx)? })
             });
             let mut own = named.collect::<Result<Vec<_>>>()?;
             if own.is_empty() && subs.of {
@@ -374,7 +374,7 @@ impl Maker<'_, '_> {
                 };
                 own = (0..subs.count).map(sub).collect();
             }
-            let options = options_of(&given.options, &given.name)?;
+            let options = options_of(&given.options, &given.name, self.cx)?;
             made.push(Partition { name: (&*given.name.text).into(), values, options, subs: own.into() });
         }
         Ok(made)
@@ -431,14 +431,8 @@ impl Maker<'_, '_> {
         let fields: Vec<Column> = self.fields_of(spread);
         let mut made: Vec<Box<[Value]>> = Vec::with_capacity(rows.len());
         for row in rows {
-            if row.iter().any(|b| matches!(b, PartitionBound::MaxValue)) {
-                return Err(sql_err!(MaxvalueInValuesIn));
-            }
-            if spread.by_columns() && row.len() != fields.len() {
+            if row.len() != fields.len().max(1) {
                 return Err(sql_err!(PartitionColumnList));
-            }
-            if !spread.by_columns() && row.len() != 1 {
-                return Err(sql_err!(RowSinglePartitionField));
             }
             let mut values = Vec::with_capacity(row.len());
             for (at, bound) in row.iter().enumerate() {
@@ -536,7 +530,7 @@ impl Maker<'_, '_> {
         let mut column = column.clone();
         column.ty.nullable = true;
         let warned = self.cx.warnings.total();
-        let strict = gannet_types::SqlMode::STRICT_TRANS_TABLES;
+        let strict = SqlMode::STRICT_TRANS_TABLES;
         let stored = super::copy::store_in(value, &column, 1, self.cx.settings.sql_mode.with(strict), self.cx);
         match stored {
             Ok(value) if self.cx.warnings.total() == warned => Ok(value),
@@ -581,7 +575,7 @@ fn integer(value: Value, given: &PartitionDef) -> Result<Value> {
     }
 }
 
-fn options_of(options: &[PartitionOption], name: &Ident) -> Result<PartOptions> {
+fn options_of(options: &[PartitionOption], name: &Ident, cx: &mut DdlContext<'_>) -> Result<PartOptions> {
     let mut made = PartOptions::default();
     let mut others: Vec<(Box<str>, Box<str>)> = Vec::new();
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
@@ -603,6 +597,10 @@ fn options_of(options: &[PartitionOption], name: &Ident) -> Result<PartOptions> 
             PartitionOption::DataDirectory(path) => ("DATA DIRECTORY", quoted(path)),
             PartitionOption::IndexDirectory(path) => ("INDEX DIRECTORY", quoted(path)),
         };
+        if cx.settings.sql_mode.contains(SqlMode::NO_DIR_IN_CREATE) && name.ends_with("DIRECTORY") {
+            cx.warnings.warn(ErrorCode::WarnOptionIgnored, &[&name]);
+            continue;
+        }
         others.retain(|(n, _)| **n != *name);
         others.push((name.into(), value.into()));
     }

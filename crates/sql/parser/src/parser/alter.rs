@@ -161,7 +161,7 @@ impl Parser<'_> {
             }
             // Without any it is refused later: that it adds none, or that there are none.
             let none = !conditional && !self.at(Tok::LParen);
-            let partitions = if none { Vec::new() } else { self.paren_list(Self::partition_def)? };
+            let partitions = if none { Vec::new() } else { self.paren_list(|p| p.partition_def(None))? };
             let add = AlterAction::AddPartition { no_write_to_binlog, partitions, count: None };
             return Ok(conditionally(conditional, add));
         }
@@ -305,7 +305,7 @@ impl Parser<'_> {
                 let mut into = Vec::new();
                 if !names.is_empty() {
                     self.expect_kw(Kw::INTO)?;
-                    into = self.paren_list(Self::partition_def)?;
+                    into = self.paren_list(|p| p.partition_def(None))?;
                 }
                 Ok(AlterAction::ReorganizePartition { no_write_to_binlog, names, into })
             }

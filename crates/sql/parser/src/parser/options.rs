@@ -13,29 +13,41 @@ fn row_format(p: &mut Parser<'_>) -> Result<Ident> {
     if known { Ok(word) } else { p.error_at(ErrorKind::Syntax, start) }
 }
 
-/// `(value, ...)` or `((value, ...), ...)`, behind VALUES IN. Rows have several values each; a value in parentheses is
-/// no row where the list does not begin with one.
+/// `(value, ...)` or `((value, ...), ...)`, behind VALUES IN: rows where the list begins with one. A partition has the
+/// values of so many `columns`, where that is known. MySQL counts in its parser; values too many it refuses later.
 #[inline(never)]
-fn partition_rows(p: &mut Parser<'_>) -> Result<Vec<Vec<PartitionBound>>> {
+fn partition_rows(p: &mut Parser<'_>, mut columns: Option<usize>) -> Result<Vec<Vec<PartitionBound>>> {
     let of_rows = p.peek(1).kind == Tok::LParen;
-    let mut single = false;
     let mut row = |p: &mut Parser<'_>| {
-        if !p.at(Tok::LParen) {
-            return Ok(vec![p.partition_bound()?]);
+        if !of_rows {
+            return Ok(vec![listed_value(p)?]);
         }
-        let row = p.paren_list(Parser::partition_bound)?;
-        if let [PartitionBound::Expr(e)] = &row[..] {
-            single |= of_rows && !crate::printer::expr(e).starts_with(b"(");
+        p.expect(Tok::LParen)?;
+        let row = p.list(&mut listed_value)?;
+        p.expect(Tok::RParen)?;
+        if row.len() < *columns.get_or_insert(row.len()) {
+            return p.error_at(ErrorKind::ColumnLists, p.here());
         }
         Ok(row)
     };
     p.expect(Tok::LParen)?;
     let rows = p.list(&mut row)?;
-    if single && p.at(Tok::RParen) {
-        return p.error_at(ErrorKind::SingleRows, p.here());
+    match (of_rows, columns) {
+        (true, Some(1)) => p.error_at(ErrorKind::SingleRows, p.here()),
+        (false, Some(2..)) => p.error_at(ErrorKind::ColumnLists, p.here()),
+        _ => {
+            p.expect(Tok::RParen)?;
+            Ok(rows)
+        }
     }
-    p.expect(Tok::RParen)?;
-    Ok(rows)
+}
+
+/// A value of VALUES IN.
+fn listed_value(p: &mut Parser<'_>) -> Result<PartitionBound> {
+    if p.at_kw(Kw::MAXVALUE) {
+        return p.error_at(ErrorKind::ListedMaxvalue, p.here());
+    }
+    p.partition_bound()
 }
 
 impl Parser<'_> {
@@ -286,7 +298,14 @@ impl Parser<'_> {
         } else {
             None
         };
-        let partitions = if self.at(Tok::LParen) { self.paren_list(Self::partition_def)? } else { Vec::new() };
+        let columns = match &method {
+            PartitionMethod::RangeColumns(columns) | PartitionMethod::ListColumns(columns) => columns.len(),
+            _ => 1,
+        };
+        let partitions = match self.at(Tok::LParen) {
+            true => self.paren_list(|p| p.partition_def(Some(columns)))?,
+            false => Vec::new(),
+        };
         // MySQL counts in its parser.
         let differs = |n: Option<u64>, list: usize| list > 0 && n.is_some_and(|n| n != list as u64);
         let sub_count = sub.as_ref().and_then(|s: &(PartitionMethod, Option<u64>)| s.1);
@@ -328,22 +347,32 @@ impl Parser<'_> {
         Ok(PartitionMethod::Key { linear, algorithm, columns })
     }
 
+    /// A partition of so many `columns`; they are not known where partitions are added.
     #[inline(never)]
-    pub(super) fn partition_def(&mut self) -> Result<PartitionDef> {
+    pub(super) fn partition_def(&mut self, columns: Option<usize>) -> Result<PartitionDef> {
         self.expect_kw(Kw::PARTITION)?;
         let name = self.ident()?;
         let mut values = PartitionValues::None;
         if self.eat_kw(Kw::VALUES) {
             if self.eat_kw(Kw::LESS) {
                 self.expect_kw(Kw::THAN)?;
-                values = PartitionValues::LessThan(if self.eat_kw(Kw::MAXVALUE) {
-                    vec![PartitionBound::MaxValue]
+                let paren = self.eat(Tok::LParen);
+                let bounds = if paren {
+                    self.list(&mut Self::partition_bound)?
                 } else {
-                    self.paren_list(Self::partition_bound)?
-                });
+                    self.expect_kw(Kw::MAXVALUE)?;
+                    vec![PartitionBound::MaxValue]
+                };
+                if columns.is_some_and(|n| bounds.len() < n) {
+                    return self.error_at(ErrorKind::ColumnLists, self.here());
+                }
+                if paren {
+                    self.expect(Tok::RParen)?;
+                }
+                values = PartitionValues::LessThan(bounds);
             } else {
                 self.expect_kw(Kw::IN)?;
-                values = PartitionValues::In(partition_rows(self)?);
+                values = PartitionValues::In(partition_rows(self, columns)?);
             }
         }
         let options = self.partition_options()?;
