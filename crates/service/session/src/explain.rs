@@ -16,6 +16,7 @@ use gannet_parser::ast::{self, Statement};
 use gannet_plan::explain::{Shown, TRADITIONAL_COLUMNS, analyzed, json, traditional, tree};
 use gannet_plan::plan::ResultColumn;
 use gannet_plan::{Plan, PlanKind};
+use gannet_schema::RowSource;
 use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, TypeId, Value, sql_err};
 use std::sync::Arc;
 
@@ -103,10 +104,11 @@ fn explain_statement(session: &mut Session, statement: &Statement, format: &str)
     check_view_rights(session, &plan)?;
     session.state.last_query_cost = plan.cost();
     plan.warnings.iter().for_each(|w| session.running.diagnostics.warnings.push(w.clone()));
+    let shown = opened(session, &plan, &params)?;
     let rows = match format {
         "TREE" => return Ok(one_text(&tree(&plan, true))),
-        "JSON" => one_text(&json(&plan, &shown_parts(session, &plan, &params)?)),
-        _ => table(&plan, &shown_parts(session, &plan, &params)?),
+        "JSON" => one_text(&json(&plan, &shown)),
+        _ => table(&plan, &shown),
     };
     if let Statement::Query(query) = statement {
         let notes = gannet_plan::explained(query, &session.state.snapshot, &session.plan_options(&[]))?;
@@ -115,10 +117,14 @@ fn explain_statement(session: &mut Session, statement: &Statement, format: &str)
     Ok(rows)
 }
 
-/// The parts that each table's scan reads with the values of the statement.
-fn shown_parts(session: &mut Session, plan: &Plan, params: &[Value]) -> Result<Shown> {
+/// Opens the plan's tables as an execution does: with the values of the statement it is known which parts each scan
+/// reads, and which texts are no dates (1525). A query begins a transaction where none is committed by itself.
+fn opened(session: &mut Session, plan: &Plan, params: &[Value]) -> Result<Shown> {
     let mut shown = Shown::new();
-    if plan.tables.iter().any(|t| t.table.partitions.is_some()) {
+    let parted = plan.tables.iter().any(|t| t.table.partitions.is_some());
+    let stored = plan.tables.iter().any(|t| t.table.source == RowSource::Engine && !t.table.temporary);
+    let reads = matches!(plan.kind, PlanKind::Query(_) | PlanKind::PointSelect(_)) && stored;
+    if parted || !plan.dates.is_empty() || reads && !session.work.terms().autocommit {
         let locks = session.plan_locks(plan);
         session.execute_with(plan, &locks, params, |cx, _| {
             shown = gannet_exec::shown_parts(cx)?;

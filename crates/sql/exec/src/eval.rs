@@ -300,8 +300,8 @@ fn comparison<'p>(
     }
     let mut b = eval(&args[1], batch, row, cx)?;
     if by == Comparison::Datetime {
-        constant_date(&args[0], &mut a, &args[1], cx)?;
-        constant_date(&args[1], &mut b, &args[0], cx)?;
+        constant_date(&args[0], &mut a, args[1].ty.id, cx)?;
+        constant_date(&args[1], &mut b, args[0].ty.id, cx)?;
     }
     if op == CompareOp::NullSafeEq && (a.is_null() || b.is_null()) {
         return Ok(Value::from(a.is_null() && b.is_null()));
@@ -312,8 +312,8 @@ fn comparison<'p>(
 }
 
 /// Text that stands in the statement, compared with a date: error 1525 when it is none.
-pub(crate) fn constant_date(constant: &Expr, value: &mut Value, other: &Expr, cx: &mut Cx<'_, '_>) -> Result<()> {
-    let wanted = match other.ty.id {
+pub(crate) fn constant_date(constant: &Expr, value: &mut Value, with: TypeId, cx: &mut Cx<'_, '_>) -> Result<()> {
+    let wanted = match with {
         TypeId::Date => "DATE",
         TypeId::DateTime | TypeId::Timestamp => "DATETIME",
         _ => return Ok(()),
@@ -323,6 +323,18 @@ pub(crate) fn constant_date(constant: &Expr, value: &mut Value, other: &Expr, cx
             gannet_types::convert::constant_datetime(value.as_ref(), wanted, &mut cx.eval_context().conversion())?;
         *value = Value::DateTime(at, fsp);
     }
+    Ok(())
+}
+
+/// Reads the texts of the statement that are compared with dates, before any row. Error 1525.
+pub(crate) fn read_dates<'p>(cx: &mut Cx<'_, 'p>) -> Result<()> {
+    let mark = cx.warnings.mark();
+    for date in &cx.shared.plan.dates {
+        let mut value = eval(&date.text, &Batch::one_empty_row(), 0, cx)?;
+        constant_date(&date.text, &mut value, date.with, cx)?;
+    }
+    // The rows that are compared with them warn.
+    cx.warnings.back_to(mark);
     Ok(())
 }
 
@@ -441,7 +453,7 @@ fn in_list<'p>(
     for candidate in list {
         let mut value = eval(candidate, batch, row, cx)?;
         if by == Comparison::Datetime {
-            constant_date(candidate, &mut value, arg, cx)?;
+            constant_date(candidate, &mut value, arg.ty.id, cx)?;
         }
         match compare(by, wanted.as_ref(), value.as_ref(), cx)? {
             Some(Ordering::Equal) => return Ok(Some(true)),
@@ -464,7 +476,7 @@ pub(crate) fn in_set_of<'p>(by: Comparison, arg: &Expr, list: &'p [Expr], cx: &m
     for candidate in list {
         let mut value = eval(candidate, &empty, 0, cx)?;
         if by == Comparison::Datetime {
-            constant_date(candidate, &mut value, arg, cx)?;
+            constant_date(candidate, &mut value, arg.ty.id, cx)?;
         }
         key.clear();
         if !append_domain_key(by, value.as_ref(), cx, &mut key)? {

@@ -147,8 +147,9 @@ pub(crate) fn wanted<'p>(slot: usize, scan: &'p PartScan, cx: &mut Cx<'_, 'p>) -
 }
 
 /// The parts that the scans of a statement read, and those that an INSERT may write to: their names, by place in the
-/// plan. What depends on rows of other tables leaves all.
+/// plan. What depends on rows of other tables leaves all. Error 1525 as when the statement runs.
 pub fn shown_parts<'p>(cx: &mut Cx<'_, 'p>) -> Result<gannet_plan::explain::Shown> {
+    crate::eval::read_dates(cx)?;
     let plan = cx.shared.plan;
     let mut scans: Vec<&'p TableScan> = Vec::new();
     plan.for_each_tree(&mut |root| collect(root, &mut scans));

@@ -31,6 +31,9 @@ pub enum Outcome {
 /// Runs the plan in the context's transaction. After an error the caller rolls the statement back.
 pub fn run<'p>(cx: &mut Cx<'_, 'p>, buffers: &mut DirectBuffers, sink: &mut dyn ResultSink) -> Result<Outcome> {
     let plan = cx.shared.plan;
+    if !plan.dates.is_empty() {
+        crate::eval::read_dates(cx)?;
+    }
     match &plan.kind {
         PlanKind::PointSelect(point) if padding::is_on(cx) => {
             add_all([(Counter::HandlerCommit, 1), (Counter::HandlerExternalLock, 2)]);

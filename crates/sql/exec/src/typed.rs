@@ -36,7 +36,7 @@ fn bound<'p>(by: Comparison, column: &Expr, other: &'p Expr, cx: &mut Cx<'_, 'p>
                 return Ok(None);
             }
             let mut value = value.clone();
-            constant_date(other, &mut value, column, cx)?;
+            constant_date(other, &mut value, column.ty.id, cx)?;
             match value {
                 Value::Date(d) if is_real(d) => Some(Bound::Day(d, Ordering::Equal)),
                 Value::DateTime(at, _) if is_real(at.date()) => {

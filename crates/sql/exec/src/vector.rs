@@ -479,7 +479,7 @@ fn operands<'b, 'p>(
         let total = cx.warnings.total();
         for (mine, of, other) in [(&mut a, &args[0], &args[1]), (&mut b, &args[1], &args[0])] {
             match mine {
-                Operand::Constant(value) => constant_date(of, value, other, cx)?,
+                Operand::Constant(value) => constant_date(of, value, other.ty.id, cx)?,
                 _ if of.ty.id.is_string() => return Ok(None),
                 _ => {}
             }

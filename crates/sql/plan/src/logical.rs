@@ -51,6 +51,8 @@ pub(crate) struct Arena {
     pub(crate) blocks: Vec<NamedBlock>,
     /// What each execution warns of: hints that are for nothing.
     pub(crate) warnings: Vec<gannet_types::Warning>,
+    /// See [`crate::plan::Plan::dates`].
+    pub(crate) dates: Vec<crate::plan::DateText>,
 }
 
 /// Height and nodes of an expression.

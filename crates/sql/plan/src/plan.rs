@@ -3,7 +3,7 @@
 use crate::expr::Expr;
 use crate::physical::{Physical, Ranges, RowLock};
 use gannet_schema::{Routine, Table};
-use gannet_types::SqlType;
+use gannet_types::{SqlType, TypeId};
 use std::sync::Arc;
 
 /// An immutable plan, shared by sessions.
@@ -46,6 +46,17 @@ pub struct Plan {
     pub max_execution_time: Option<u32>,
     /// What each execution warns of: hints that have no effect.
     pub warnings: Box<[gannet_types::Warning]>,
+    /// Texts that the statement compares with dates: an execution begins by reading them.
+    pub dates: Box<[DateText]>,
+}
+
+/// A literal or parameter that is compared with a value of a date type.
+#[derive(Clone, Debug)]
+pub struct DateText {
+    /// The text.
+    pub text: Expr,
+    /// The type of what it is compared with.
+    pub with: TypeId,
 }
 
 impl Plan {

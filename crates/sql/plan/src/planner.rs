@@ -5,7 +5,9 @@ use crate::expr::ExprKind;
 use crate::logical::{Arena, Body, ColId, Label, Query};
 use crate::optimize::{Builder, point_select};
 use crate::options::{Passes, PlanOptions};
-use crate::plan::{Accesses, Dive, Intent, LoadField, Param, Plan, PlanKind, PlanTable, ResultColumn, TableExprs};
+use crate::plan::{
+    Accesses, DateText, Dive, Intent, LoadField, Param, Plan, PlanKind, PlanTable, ResultColumn, TableExprs,
+};
 use crate::rewrite;
 use gannet_parser::ast::{Query as AstQuery, SelectInto, Statement};
 use gannet_schema::{CatalogSnapshot, IndexKind, Table};
@@ -247,7 +249,7 @@ pub(crate) fn finish(
     }
     let tables: Box<[PlanTable]> = tables.into();
     let (dives, selectivity) = dives(&mut builder, &tables)?;
-    let pins = pins(&builder.params, options);
+    let dates = date_texts(&mut builder)?;
     let mut uses = arena.uses;
     uses.effects = arena.effects.once() || !arena.routines.is_empty();
     uses.programs |= tables.iter().any(fires);
@@ -259,8 +261,8 @@ pub(crate) fn finish(
         tables,
         subplans: builder.subplans.into(),
         ctes: builder.ctes.into(),
+        pins: pins(&builder.params, options),
         params: builder.params.into(),
-        pins,
         dives,
         selectivity,
         accesses: Accesses::default(),
@@ -271,12 +273,19 @@ pub(crate) fn finish(
         into: None,
         max_execution_time: None,
         warnings: builder.warnings.take().into(),
+        dates,
     };
     plan.accesses = Accesses::of(&plan);
     if let PlanKind::Query(root) = &plan.kind {
         plan.sent_as_read = root.sends_as_read();
     }
     Ok(plan)
+}
+
+/// The texts that are compared with dates.
+fn date_texts(builder: &mut Builder<'_>) -> Result<Box<[DateText]>> {
+    let dates = builder.arena.dates.iter();
+    dates.map(|d| Ok(DateText { text: builder.lower(&d.text, &[])?, with: d.with })).collect()
 }
 
 /// The statement may fire triggers of the table.

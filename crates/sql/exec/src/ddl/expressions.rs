@@ -759,5 +759,6 @@ pub(crate) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> P
         into: None,
         max_execution_time: None,
         warnings: Box::new([]),
+        dates: Box::new([]),
     }
 }

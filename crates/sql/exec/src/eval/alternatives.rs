@@ -67,7 +67,7 @@ impl Alternatives {
                 let Some((column, by, constant, of)) = equality(part) else { break };
                 let mut value = eval(constant, &Batch::one_empty_row(), 0, cx)?;
                 if by == Comparison::Datetime {
-                    constant_date(constant, &mut value, of, cx)?;
+                    constant_date(constant, &mut value, of.ty.id, cx)?;
                 }
                 if !append_domain_key(by, value.as_ref(), cx, &mut key)? {
                     break;

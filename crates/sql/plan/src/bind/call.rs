@@ -73,7 +73,10 @@ impl Binder<'_> {
             return Err(error(ErrorCode::WrongParamcountToNativeFct, &[&def.name]));
         }
         let args = numbers_of(def, args);
-        let args = if reads_ascii(def.name) { args.into_iter().map(|a| self.narrow(a)).collect() } else { args };
+        // Beside bytes a text is its bytes.
+        let of_bytes = def.name == "FIND_IN_SET" && args.iter().any(|a| a.ty().id.is_binary_string());
+        let args =
+            if reads_ascii(def.name) && !of_bytes { args.into_iter().map(|a| self.narrow(a)).collect() } else { args };
         // FIELD compares numbers as soon as one of its arguments is one.
         let all_texts = def.name != "FIELD" || args.iter().all(|a| !a.ty().id.is_numeric());
         let args = if !all_texts { args.into_iter().map(as_number).collect() } else { args };
@@ -82,7 +85,7 @@ impl Binder<'_> {
             _ => args,
         };
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
-        let mut ty = (def.rule)(self.rule_context(), &infos)?;
+        let mut ty = def.result_type(self.rule_context(), &infos)?;
         let args = fit_made_of(self, def, args, &ty)?;
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
         // Functions that make text of something else make ASCII text: converted where ASCII is something else.
@@ -90,7 +93,7 @@ impl Binder<'_> {
             .then(|| ty.clone());
         if wide.is_some() {
             let narrow = RuleContext { collation: CollationId::UTF8MB4_GENERAL_CI, ..self.rule_context() };
-            ty = (def.rule)(narrow, &infos)?;
+            ty = def.result_type(narrow, &infos)?;
         }
         // Functions of text are NULL for what is no text of its character set, where that is an error.
         ty.nullable |= is_stringy(&ty) && self.options.sql_mode.is_strict() && !passes_through(def.name);
@@ -440,7 +443,7 @@ impl Binder<'_> {
             return Err(error(ErrorCode::WrongParamcountToNativeFct, &[&name]));
         }
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
-        let ty = (def.rule)(self.rule_context(), &infos)?;
+        let ty = def.result_type(self.rule_context(), &infos)?;
         let args = if is_stringy(&ty) { fit_all(self, args, ty.collation, &name.to_lowercase())? } else { args };
         let text = aggregated_text(&args);
         compares_values(def.name, &args)?;
@@ -738,7 +741,7 @@ fn is_constant_syntax(e: &ast::Expr) -> bool {
 /// refuse text beside bytes (3995).
 fn compared_texts(b: &mut Binder<'_>, def: &FunctionDef, mut args: Vec<Bound>, count: usize) -> Result<Vec<Bound>> {
     let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
-    (def.rule)(b.rule_context(), &infos)?;
+    def.result_type(b.rule_context(), &infos)?;
     let others = args.split_off(count.min(args.len()));
     let mut args = b.same_collation(args, &def.name.to_lowercase())?;
     args.extend(others);

@@ -6,6 +6,7 @@ use super::{Binder, error};
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind};
 use crate::fold;
 use crate::make::{and, or, predicate};
+use crate::plan::DateText;
 use crate::typing::{Bound, comparison};
 use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId};
 
@@ -105,6 +106,8 @@ impl Binder<'_> {
             }
             _ => (a, b),
         };
+        note_dates(self, by, &a, std::slice::from_ref(&b));
+        note_dates(self, by, &b, std::slice::from_ref(&a));
         let nullable = op != CompareOp::NullSafeEq && (a.ty().nullable || b.ty().nullable);
         let args = Box::new(in_domain(self, [a, b], by, operation)?);
         Ok(predicate(ExprKind::Compare { op, by, args }, nullable))
@@ -142,6 +145,17 @@ impl Binder<'_> {
             Ok(list)
         }
     }
+}
+
+/// Notes the texts of the statement that are compared with a date.
+pub(super) fn note_dates(b: &mut Binder<'_>, by: Comparison, date: &Bound, others: &[Bound]) {
+    let with = date.ty().id;
+    if by != Comparison::Datetime || !with.is_temporal() {
+        return;
+    }
+    let text = |b: &&Bound| b.ty().id.is_string() && matches!(b.expr.kind, ExprKind::Literal(_) | ExprKind::Param(_));
+    let noted = others.iter().filter(text).map(|o| DateText { text: o.expr.clone(), with });
+    b.arena.dates.extend(noted);
 }
 
 /// What is compared with a FLOAT(M,D), where both have a number of digits: values that are equal in these digits are

@@ -425,6 +425,7 @@ impl Binder<'_> {
     fn in_of(&mut self, arg: Bound, bound: Vec<Bound>, negated: bool) -> Result<Expr> {
         let bound = self.list_beside_year(&arg, bound)?;
         let by = comparison_of_all(&arg, &bound.iter().collect::<Vec<_>>(), " IN ")?;
+        super::compare::note_dates(self, by, &arg, &bound);
         let nullable = arg.ty().nullable || bound.iter().any(|b| b.ty().nullable);
         let all = std::iter::once(arg).chain(bound).collect();
         let mut list = all_in_domain(self, all, by, " IN ")?;
