@@ -102,7 +102,16 @@ pub(crate) fn follows(table: &Table, cx: &Cx<'_, '_>) -> bool {
 /// A row was inserted: its parents are there. Error 1452.
 pub(crate) fn inserted(slot: usize, row: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
     match links(slot, cx) {
-        Some(links) => parents(slot, links, None, row, None, cx),
+        Some(links) => parents(slot, links, None, row, Asked::All, cx),
+        None => Ok(()),
+    }
+}
+
+/// A row was not inserted: another has its key in index `index`. InnoDB asks for a parent when it writes the entry of
+/// the foreign key, so that those of the indexes up to that one have been asked for. Error 1452.
+pub(crate) fn not_inserted(slot: usize, index: usize, row: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
+    match links(slot, cx) {
+        Some(links) => parents(slot, links, None, row, Asked::UpTo(index), cx),
         None => Ok(()),
     }
 }
@@ -110,12 +119,12 @@ pub(crate) fn inserted(slot: usize, row: &[Value], cx: &mut Cx<'_, '_>) -> Resul
 /// A row was changed by the statement. Errors 1452, 1451.
 pub(crate) fn updated(slot: usize, old: &[Value], new: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
     let Some(links) = links(slot, cx) else { return Ok(()) };
-    parents(slot, links, Some(old), new, None, cx)?;
+    parents(slot, links, Some(old), new, Asked::All, cx)?;
     Cascade::default().update(slot, old, new, cx)
 }
 
 /// The error of a row whose changed key in index `index` another row has: 1451 where rows refer to the old key of that
-/// index or one before it and may not follow, for those are asked first.
+/// index or one before it and may not follow, for those are asked first; 1452 as for [`not_inserted`].
 pub(crate) fn kept(slot: usize, index: usize, (old, new): (&[Value], &[Value]), cx: &mut Cx<'_, '_>) -> Result<()> {
     let Some(links) = links(slot, cx) else { return Ok(()) };
     let plan = cx.shared.plan;
@@ -134,7 +143,7 @@ pub(crate) fn kept(slot: usize, index: usize, (old, new): (&[Value], &[Value]), 
             Cascade::refuse(link, &prefix, old, cx)?;
         }
     }
-    Ok(())
+    parents(slot, links, Some(old), new, Asked::UpTo(index), cx)
 }
 
 /// A row was deleted by the statement. Error 1451.
@@ -145,19 +154,40 @@ pub(crate) fn deleted(slot: usize, row: &[Value], cx: &mut Cx<'_, '_>) -> Result
     }
 }
 
-/// The parents of a row that came, or changed from `old`; `skip`: the key by which it changed.
+/// Which parents are asked for.
+#[derive(Clone, Copy)]
+enum Asked {
+    All,
+    /// Not that of this foreign key, by which the row changed.
+    But(u32),
+    /// Those of foreign keys whose entries are in this index or one that is written before it.
+    UpTo(usize),
+}
+
+impl Asked {
+    fn has(self, table: &Table, link: u32) -> bool {
+        match self {
+            Asked::All => true,
+            Asked::But(key) => link != key,
+            Asked::UpTo(index) => serving(table, &table.constraints.foreign_keys[link as usize].columns)
+                .is_some_and(|own| own == index || written_before(table, own, index)),
+        }
+    }
+}
+
+/// The parents of a row that came, or changed from `old`.
 fn parents(
     slot: usize,
     links: &ForeignLinks,
     old: Option<&[Value]>,
     new: &[Value],
-    skip: Option<u32>,
+    asked: Asked,
     cx: &mut Cx<'_, '_>,
 ) -> Result<()> {
     let plan = cx.shared.plan;
     let table = &*plan.tables[slot].table;
     let mut prefix = Vec::new();
-    for link in links.parents.iter().filter(|l| Some(l.key) != skip) {
+    for link in links.parents.iter().filter(|l| asked.has(table, l.key)) {
         let key = &table.constraints.foreign_keys[link.key as usize];
         let value = |c: &u32| &new[*c as usize];
         if key.columns.iter().any(|c| value(c).is_null()) || old.is_some_and(|old| stays(table, key, old, new)) {
@@ -446,7 +476,7 @@ impl Cascade {
                         }
                     }
                     if let Some(links) = links(slot, cx) {
-                        parents(slot, links, Some(&old), &new, Some(link.key), cx)?;
+                        parents(slot, links, Some(&old), &new, Asked::But(link.key), cx)?;
                     }
                     c.update(slot, &old, &new, cx)
                 },

@@ -473,20 +473,23 @@ impl<'p> Run<'p> {
             let savepoint = (on_conflict || self.insert.ignore).then_some(cx.begin_row()?);
             codec::new_row_key(place, &values, cx.txn.get()?, &mut key)?;
             count(Counter::HandlerWrite);
-            match rows::insert_row(place, &key, &values, on_conflict, &mut cx.row_writer()?)? {
+            let conflict = rows::insert_row(place, &key, &values, on_conflict, &mut cx.row_writer()?)?;
+            let slot = self.insert.table as usize;
+            let parents = match &conflict {
+                Conflict::None => foreign::inserted(slot, &values, cx),
+                Conflict::Duplicate { index, .. } => foreign::not_inserted(slot, *index, &values, cx),
+            };
+            if let Err(error) = parents {
+                if error.code() != ErrorCode::NoReferencedRow2 {
+                    return Err(error);
+                }
+                if let Some(savepoint) = savepoint.filter(|_| self.insert.ignore) {
+                    cx.undo_row(savepoint)?;
+                }
+                return self.refuse(error, cx);
+            }
+            match conflict {
                 Conflict::None => {
-                    if let Err(error) = foreign::inserted(self.insert.table as usize, &values, cx) {
-                        if self.insert.ignore
-                            && let Some(savepoint) = savepoint
-                            && error.code() == ErrorCode::NoReferencedRow2
-                        {
-                            cx.undo_row(savepoint)?;
-                        }
-                        return match error.code() {
-                            ErrorCode::NoReferencedRow2 => self.refuse(error, cx),
-                            _ => Err(error),
-                        };
-                    }
                     cx.end_row();
                     self.affected += 1;
                     self.raise_counter(cx)?;
