@@ -125,6 +125,7 @@ counters! {
     ComAlterUser = "Com_alter_user", Counter, Both;
     ComAlterUserDefaultRole = "Com_alter_user_default_role", Counter, Both;
     ComAnalyze = "Com_analyze", Counter, Both;
+    ComAssignToKeycache = "Com_assign_to_keycache", Counter, Both;
     ComBinlog = "Com_binlog", Counter, Both;
     ComCallProcedure = "Com_call_procedure", Counter, Both;
     ComChangeDb = "Com_change_db", Counter, Both;
@@ -172,6 +173,7 @@ counters! {
     ComLoad = "Com_load", Counter, Both;
     ComLockTables = "Com_lock_tables", Counter, Both;
     ComOptimize = "Com_optimize", Counter, Both;
+    ComPreloadKeys = "Com_preload_keys", Counter, Both;
     ComPrepareSql = "Com_prepare_sql", Counter, Both;
     ComReleaseSavepoint = "Com_release_savepoint", Counter, Both;
     ComRenameTable = "Com_rename_table", Counter, Both;

@@ -84,6 +84,8 @@ fn elsewhere(statement: &Statement) -> Option<Counter> {
             MaintenanceKind::Optimize => ComOptimize,
             MaintenanceKind::Repair => ComRepair,
         },
+        Statement::KeyCache(k) if k.load => ComPreloadKeys,
+        Statement::KeyCache(_) => ComAssignToKeycache,
         Statement::Flush(_) => ComFlush,
         Statement::Shutdown => ComShutdown,
         Statement::User(user) if user.alter => ComAlterUser,

@@ -258,7 +258,7 @@ kinds! {
     RESOURCE_GROUP = session("CREATE RESOURCE GROUP and its kin").commits();
     SET_RESOURCE_GROUP = session("SET RESOURCE GROUP");
     EXECUTE_IMMEDIATE = missing("EXECUTE IMMEDIATE").with(Secrets::Texts).in_programs(Programs::Procedures("Dynamic SQL"));
-    KEY_CACHE = missing("key caches").in_programs(Programs::Rows);
+    KEY_CACHE = session("CACHE INDEX and LOAD INDEX INTO CACHE").commits().in_programs(Programs::Rows);
     RESTART = session("RESTART").counted(Counter::ComRestart);
     BINLOG = session("BINLOG").counted(Counter::ComBinlog).in_programs(Programs::Procedures("BINLOG"));
     CLONE = missing("CLONE").counted(Counter::ComClone).with(Secrets::Literals);

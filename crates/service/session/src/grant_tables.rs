@@ -74,6 +74,9 @@ static TABLES: &[GrantTable] = &[
     of("password_history", "KEY (Host, User)", ""),
 ];
 
+/// The table of what CREATE SERVER makes.
+pub(super) const SERVERS: &str = "servers";
+
 /// performance_schema's table of consumers.
 pub(super) const CONSUMERS: &str = "setup_consumers";
 
@@ -89,6 +92,8 @@ const FIXED: [(&str, &str); 5] = [
 /// A table of the server's own that a statement changes.
 pub(crate) enum Made {
     Grants(&'static GrantTable),
+    /// mysql.servers.
+    Servers,
     /// performance_schema.setup_consumers.
     Consumers,
     /// A table of performance_schema whose rows MySQL lets be switched, and a key of it.
@@ -195,6 +200,7 @@ fn made_of_changed(session: &Session, statement: &Statement) -> Option<Made> {
         ("mysql", Statement::Insert(i)) if takes_no_rows(session, &i.table) => Some(Made::Own),
         // A dump's rows are collected.
         ("mysql", _) if is_restored(session, name) => None,
+        ("mysql", _) if *name.name.text == *SERVERS => Some(Made::Servers),
         ("mysql", _) => TABLES.iter().find(|t| *t.name == *name.name.text).map(Made::Grants),
         ("performance_schema", Statement::Update(_)) => {
             let is = |table: &str| name.name.text.eq_ignore_ascii_case(table);
@@ -212,17 +218,7 @@ pub(crate) fn change_grants(
     statement: &Statement,
     reply: &mut dyn Reply,
 ) -> Result<Done> {
-    let mut need = vec![Privilege::Select];
-    match statement {
-        Statement::Insert(i) => {
-            need.push(Privilege::Insert);
-            need.extend(i.replace.then_some(Privilege::Delete));
-            need.extend((!i.on_duplicate.is_empty()).then_some(Privilege::Update));
-        }
-        Statement::Update(_) => need.push(Privilege::Update),
-        _ => need.push(Privilege::Delete),
-    }
-    session.require_on_table(Privileges::of(&need), "mysql", table.name)?;
+    require_to_change(session, statement, table.name)?;
     let values = session.running.markers.clone();
     session.commit_implicitly()?;
     session.require_writable()?;
@@ -234,6 +230,61 @@ pub(crate) fn change_grants(
     session.forget_temporary(&copy);
     session.discard_dropped();
     outcome
+}
+
+/// The rights that a statement needs which changes a table of schema mysql.
+fn require_to_change(session: &Session, statement: &Statement, table: &str) -> Result<()> {
+    let mut need = vec![Privilege::Select];
+    match statement {
+        Statement::Insert(i) => {
+            need.push(Privilege::Insert);
+            need.extend(i.replace.then_some(Privilege::Delete));
+            need.extend((!i.on_duplicate.is_empty()).then_some(Privilege::Update));
+        }
+        Statement::Update(_) => need.push(Privilege::Update),
+        _ => need.push(Privilege::Delete),
+    }
+    session.require_on_table(Privileges::of(&need), "mysql", table)
+}
+
+/// A statement that changes mysql.servers.
+pub(crate) fn change_servers(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
+    require_to_change(session, statement, SERVERS)?;
+    let values = session.running.markers.clone();
+    session.commit_implicitly()?;
+    session.require_writable()?;
+    let copy = copy_servers(session, true, reply)?;
+    let outcome = run_on_copy(session, statement, &values, reply).and_then(|done| {
+        let rows = session.own_rows(ALL_SERVERS)?;
+        super::objects::replace_servers(session, &rows)?;
+        Ok(done)
+    });
+    if outcome.is_err() {
+        session.abandon_transaction();
+    }
+    session.forget_temporary(&copy);
+    session.discard_dropped();
+    outcome
+}
+
+/// The servers, with their fields as they are kept.
+pub(super) const ALL_SERVERS: &str =
+    "SELECT Server_name, Host, Db, Username, Password, Port, Socket, Wrapper, Owner FROM mysql.servers";
+
+/// A temporary table in the place of mysql.servers, with its rows or without.
+pub(super) fn copy_servers(
+    session: &mut Session,
+    rows: bool,
+    reply: &mut dyn Reply,
+) -> Result<Arc<gannet_schema::Table>> {
+    let columns = ["Server_name", "Host", "Db", "Username", "Password", "Socket", "Wrapper", "Owner"];
+    let columns: String = columns
+        .iter()
+        .zip([64, 255, 64, 64, 64, 64, 64, 64])
+        .map(|(name, chars)| format!("{name} CHAR({chars}) NOT NULL DEFAULT '', "))
+        .collect();
+    let definition = format!("{columns}Port INT NOT NULL DEFAULT 0, PRIMARY KEY (Server_name)");
+    copy_table(session, ("mysql", SERVERS), &definition, if rows { "" } else { " LIMIT 0" }, reply)
 }
 
 /// A temporary table of a grant table's name, with its rows or without: statements find it in the table's place.
@@ -325,6 +376,8 @@ pub(super) enum Again {
     Dropped,
     /// A grant table, with what collects its rows.
     Staged(&'static GrantTable, Arc<gannet_schema::Table>),
+    /// mysql.servers, with the same.
+    Servers(Arc<gannet_schema::Table>),
     /// A table whose rows are the server's own.
     Own,
 }

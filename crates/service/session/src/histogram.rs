@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::reply::{Done, Reply};
-use super::show::{column, table};
+use super::show::table;
 use super::state::{text, unsupported};
 use gannet_catalog::StoredTable;
 use gannet_core::accounts::{Privilege, Privileges};
@@ -104,8 +104,7 @@ pub(super) fn histograms(
 }
 
 fn send_histograms(session: &mut Session, rows: Vec<Vec<Value>>, reply: &mut dyn Reply) -> Result<Done> {
-    let columns = vec![column("Table", 128), column("Op", 10), column("Msg_type", 10), column("Msg_text", 393_216 / 4)];
-    session.send_table(&table(columns, rows), reply)
+    session.send_table(&table(super::show::maintained(), rows), reply)
 }
 
 /// The histograms that every ANALYZE TABLE rebuilds.

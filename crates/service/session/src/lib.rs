@@ -31,6 +31,7 @@
 //! | `grant_tables` | changes of mysql.user and the other grant tables |
 //! | `privileges` | what statements need |
 //! | `files`, `load`, `outfile` | files of the server; LOAD DATA; SELECT ... INTO OUTFILE |
+//! | `key_caches` | CACHE INDEX, LOAD INDEX INTO CACHE |
 //! | `maintain` | ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE |
 //! | `admin` | KILL, FLUSH, SHUTDOWN |
 //! | `safety` | `sql_safe_updates`, `max_join_size` |
@@ -70,6 +71,7 @@ mod handler;
 mod help;
 mod hinted;
 mod histogram;
+mod key_caches;
 pub mod later;
 mod light;
 mod load;

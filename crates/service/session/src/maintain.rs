@@ -106,13 +106,12 @@ pub(crate) fn maintain(session: &mut Session, m: &ast::TableMaintenance, reply: 
             }
         }
     }
-    let columns = vec![column("Table", 128), column("Op", 10), column("Msg_type", 10), column("Msg_text", 393_216 / 4)];
-    session.send_table(&table(columns, rows), reply)
+    session.send_table(&table(show::maintained(), rows), reply)
 }
 
 /// Under LOCK TABLES only locked tables are maintained; a statement that may rebuild a table needs its write
 /// lock.
-fn check_maintained(session: &Session, kind: ast::MaintenanceKind, t: &gannet_schema::Table) -> Result<()> {
+pub(super) fn check_maintained(session: &Session, kind: ast::MaintenanceKind, t: &gannet_schema::Table) -> Result<()> {
     let rebuilds = matches!(kind, ast::MaintenanceKind::Optimize | ast::MaintenanceKind::Repair);
     if t.temporary || t.view().is_some() || t.source != RowSource::Engine {
         return Ok(());

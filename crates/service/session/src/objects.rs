@@ -7,7 +7,7 @@
 //! An entry's value is its fields in order, each ended by a zero byte.
 
 use super::Session;
-use super::reply::Done;
+use super::reply::{Done, RowsSink};
 use gannet_catalog::{Accounts, Catalog};
 use gannet_core::kept::{tokens, word};
 use gannet_engine::TxnOptions;
@@ -93,7 +93,7 @@ fn define(session: &mut Session, s: &StorageStatement) -> Result<Done> {
         (_, false) => Some(group(s, before)?),
     };
     let stored_name = old.map_or(name, |(n, _)| n).to_owned();
-    store(session, servers, &stored_name, after)?;
+    store(session, servers, &[(stored_name, after)])?;
     Ok(Done { affected: u64::from(servers), ..Done::default() })
 }
 
@@ -101,21 +101,45 @@ fn entries_of(catalog: &Catalog, servers: bool) -> Accounts<'_> {
     if servers { catalog.servers() } else { catalog.resource_groups() }
 }
 
-/// Writes an entry, or removes it, as a definition: the open transaction is committed first.
-fn store(session: &mut Session, servers: bool, name: &str, fields: Option<Vec<String>>) -> Result<()> {
+/// The servers become those of rows of `mysql.servers`.
+pub(super) fn replace_servers(session: &mut Session, rows: &RowsSink) -> Result<()> {
+    let catalog = &session.server.catalog;
+    let mut changes: Vec<Change> = all(catalog, catalog.servers())?.into_iter().map(|(name, _)| (name, None)).collect();
+    for row in &rows.rows {
+        let mut texts = row.iter().map(|value| {
+            let mut out = Vec::new();
+            value.write_text(&mut out);
+            String::from_utf8_lossy(&out).into_owned()
+        });
+        let Some(name) = texts.next() else { continue };
+        let fields: Vec<String> = texts.collect();
+        if name.is_empty() || fields.iter().any(|f| f.contains('\0')) || name.contains('\0') {
+            return Err(sql_err!(WrongStringLength, name, "server name", LONGEST));
+        }
+        changes.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));
+        changes.push((name, Some(fields)));
+    }
+    store(session, true, &changes)
+}
+
+/// An entry's name, and what becomes of it.
+type Change = (String, Option<Vec<String>>);
+
+/// Writes entries, or removes them, as a definition: the open transaction is committed first.
+fn store(session: &mut Session, servers: bool, changes: &[Change]) -> Result<()> {
     session.commit_implicitly()?;
     session.require_writable()?;
     session.work.locks().pass_definition_gates()?;
     let server = session.server.clone();
     let (catalog, entries) = (&server.catalog, entries_of(&server.catalog, servers));
     let mut txn = catalog.engine().try_begin(TxnOptions::default()).map_err(gannet_exec::error::from_engine)?;
-    let written = match fields {
+    let written = changes.iter().try_for_each(|(name, fields)| match fields {
         Some(fields) => {
             let bytes: String = fields.iter().flat_map(|f| [f.as_str(), "\0"]).collect();
             entries.put(&mut txn, name, bytes.as_bytes())
         }
         None => entries.remove(&mut txn, name).map(drop),
-    };
+    });
     let done = written.and_then(|()| entries.commit(&mut txn, super::words::words(session).as_ref()));
     session.work.locks().leave_definition_gates();
     done.map_err(gannet_exec::error::from_engine)

@@ -4,7 +4,7 @@
 use super::Session;
 use super::maintain::maintain_one;
 use super::reply::{Done, Reply};
-use super::show::{column, table};
+use super::show::table;
 use super::state::text;
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_parser::ast::{AlterAction, AlterTable, Ident, MaintenanceKind as Kind};
@@ -63,24 +63,30 @@ pub(crate) fn maintain(session: &mut Session, alter: &AlterTable, reply: &mut dy
             line("status", "Operation failed");
         }
     }
-    let columns = vec![column("Table", 128), column("Op", 10), column("Msg_type", 10), column("Msg_text", 393_216 / 4)];
-    session.send_table(&table(columns, rows), reply)
+    session.send_table(&table(super::show::maintained(), rows), reply)
 }
 
 fn maintain_parts(session: &Session, kind: Kind, found: &Table, names: &[Ident], label: &str) -> Result<()> {
-    let Some(parts) = &found.partitions else { return Err(sql_err!(PartitionMgmtOnNonpartitioned)) };
-    let unknown = || -> SqlError { sql_err!(DropPartitionNonExistent, label) };
-    let mut leaves: Vec<usize> = Vec::new();
-    for name in names.iter().filter(|n| !n.text.eq_ignore_ascii_case("ALL")) {
-        leaves.extend(parts.definition().named(name).ok_or_else(unknown)?);
-    }
+    let leaves = leaves(found, names, label)?;
     if kind == Kind::Check {
         let all = leaves.is_empty();
-        for leaf in (0..parts.len()).filter(|n| all || leaves.contains(n)) {
+        let count = found.partitions.as_ref().map_or(0, |parts| parts.len());
+        for leaf in (0..count).filter(|n| all || leaves.contains(n)) {
             maintain_one(session, kind, found.part(leaf as u32)?)?;
         }
         return Ok(());
     }
     // The figures of a table are those of all its parts.
     maintain_one(session, kind, found)
+}
+
+/// The partitions of these names; none for ALL. Errors 1505 and 1507.
+pub(super) fn leaves(found: &Table, names: &[Ident], label: &str) -> Result<Vec<usize>> {
+    let Some(parts) = &found.partitions else { return Err(sql_err!(PartitionMgmtOnNonpartitioned)) };
+    let mut leaves = Vec::new();
+    for name in names.iter().filter(|n| !n.text.eq_ignore_ascii_case("ALL")) {
+        let unknown = || -> SqlError { sql_err!(DropPartitionNonExistent, label) };
+        leaves.extend(parts.definition().named(name).ok_or_else(unknown)?);
+    }
+    Ok(leaves)
 }

@@ -6,16 +6,18 @@
 //! A grant table that is made again is collected in a temporary table of its name, where INSERT finds it. The accounts
 //! change at once and all together when mysql.user, the last of them, has its rows and a statement follows that goes on
 //! with something else, or with FLUSH PRIVILEGES. A dump that ends before changes no account. The account that restores
-//! keeps its rights if the dump does not have it.
+//! keeps its rights if the dump does not have it. The rows of mysql.servers are collected in the same way, and replace
+//! those that are there when a statement follows that goes on with something else.
 //!
 //! Rows of other tables of the schema (help, time zones, statistics, plug-ins) are not taken, with a warning.
 
 use super::Session;
-use super::grant_tables::{self, Again, in_mysql, is_restored, made_again};
+use super::grant_tables::{self, Again, SERVERS, in_mysql, is_restored, made_again};
 use super::reply::{Done, Reply};
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_parser::ast::{self, AlterAction, Statement};
 use gannet_types::{ErrorCode, Result, sql_err};
+use std::sync::Arc;
 
 const SCHEMA: &str = "mysql";
 
@@ -64,7 +66,7 @@ fn restore_table(
         Some(Again::Dropped) => {}
         _ if there && create.existence.if_exists => {
             session.note(&sql_err!(TableExists, name));
-            if grants.is_none() {
+            if grants.is_none() && name != SERVERS {
                 session.restoring.get_or_insert_default().0.insert(name.to_owned(), Again::Own);
             }
             return Ok(Some(Done::default()));
@@ -79,6 +81,10 @@ fn restore_table(
             session.require_on_table(Privileges::of(&need), SCHEMA, name)?;
             Again::Staged(table, super::grant_tables::copy_grant_table(session, table, false, reply)?)
         }
+        None if name == SERVERS => {
+            session.require_on_table(Privileges::of(&[Privilege::Insert, Privilege::Delete]), SCHEMA, name)?;
+            Again::Servers(grant_tables::copy_servers(session, false, reply)?)
+        }
         None => {
             let what = format!("restoring {SCHEMA}.{name}, whose rows are the server's own,");
             session.running.diagnostics.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
@@ -92,7 +98,7 @@ fn restore_table(
 /// Drops what a grant table's rows were collected in.
 fn unstage(session: &mut Session, name: &str) {
     let again = session.restoring.as_mut().and_then(|r| r.0.remove(name));
-    if let Some(Again::Staged(_, copy)) = again {
+    if let Some(Again::Staged(_, copy) | Again::Servers(copy)) = again {
         session.forget_temporary(&copy);
         session.discard_dropped();
     }
@@ -116,11 +122,34 @@ pub(super) fn go_on(session: &mut Session, statement: &Statement) -> Result<()> 
     };
     let staged = |name: &str| matches!(made_again(session, name), Some(Again::Staged(..)));
     let ready = staged("user") && !session.own_rows("SELECT 1 FROM mysql.user LIMIT 1")?.rows.is_empty();
-    if ready || asked { take_grants(session) } else { Ok(()) }
+    if ready || asked {
+        return take_grants(session);
+    }
+    match made_again(session, SERVERS) {
+        Some(Again::Servers(copy)) => take_servers(session, &copy.clone(), false),
+        _ => Ok(()),
+    }
 }
 
-/// The accounts become what the collected grant tables say.
+/// The servers become those that were collected; `even_none`: also if there are none.
+fn take_servers(session: &mut Session, copy: &Arc<gannet_schema::Table>, even_none: bool) -> Result<()> {
+    let rows = session.own_rows(grant_tables::ALL_SERVERS)?;
+    if rows.rows.is_empty() && !even_none {
+        return Ok(());
+    }
+    if let Some(restoring) = &mut session.restoring {
+        restoring.0.remove(SERVERS);
+    }
+    session.forget_temporary(copy);
+    session.discard_dropped();
+    super::objects::replace_servers(session, &rows)
+}
+
+/// The accounts become what the collected grant tables say, and the servers.
 fn take_grants(session: &mut Session) -> Result<()> {
+    if let Some(Again::Servers(copy)) = made_again(session, SERVERS) {
+        take_servers(session, &copy.clone(), true)?;
+    }
     let mut collected = Vec::new();
     let again = session.restoring.as_mut().map(|r| std::mem::take(&mut r.0)).unwrap_or_default();
     let mut copies = Vec::new();

@@ -17,6 +17,7 @@ const SCHEMA: &str = "performance_schema";
 pub(super) fn change(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
     match grant_tables::made_table(session, statement) {
         Some(Made::Grants(table)) => grant_tables::change_grants(session, table, statement, reply),
+        Some(Made::Servers) => grant_tables::change_servers(session, statement, reply),
         Some(Made::Consumers) => change_consumers(session, statement, reply),
         Some(Made::Fixed(table, key)) => change_fixed(session, (table, key), statement, reply),
         // A dump's rows of a table that the server has by itself.

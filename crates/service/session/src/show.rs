@@ -28,6 +28,11 @@ pub(super) fn column(name: &str, length: u32) -> ResultColumn {
     plain_column(name, SqlType::varchar(length, CollationId::UTF8MB3_GENERAL_CI))
 }
 
+/// The columns of what is told of maintained tables.
+pub(super) fn maintained() -> Vec<ResultColumn> {
+    vec![column("Table", 128), column("Op", 10), column("Msg_type", 10), column("Msg_text", 393_216 / 4)]
+}
+
 pub(super) fn number(name: &str) -> ResultColumn {
     plain_column(name, SqlType::bigint_unsigned().not_null())
 }

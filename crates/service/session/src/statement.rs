@@ -6,9 +6,9 @@ use super::reply::{Done, Reply};
 use super::setup;
 use super::state::unsupported;
 use super::{
-    accounts, admin, branch, calls, components, diagnostics, events, explain, grants, gtids, handler, help, load,
-    locks, logged, logs, maintain, partitions, planning, prepared, privileges, programs, query, set, show, temporary,
-    transaction,
+    accounts, admin, branch, calls, components, diagnostics, events, explain, grants, gtids, handler, help, key_caches,
+    load, locks, logged, logs, maintain, partitions, planning, prepared, privileges, programs, query, set, show,
+    temporary, transaction,
 };
 use gannet_catalog::{Gate, Words};
 use gannet_core::accounts::Privilege;
@@ -279,6 +279,7 @@ fn perform_now(session: &mut Session, statement: &Statement, reply: &mut dyn Rep
         Statement::Uninstall(u) => components::uninstall(session, u),
         Statement::Help(mask) => help::help(session, mask, reply),
         Statement::TableMaintenance(m) => maintain::maintain(session, m, reply),
+        Statement::KeyCache(k) => key_caches::key_caches(session, k, reply),
         Statement::SetStatement { assignments, statement } => set_statement(session, assignments, statement, reply),
         Statement::DropProgram { kind, if_exists, name } => programs::drop_program(session, *kind, *if_exists, name),
         Statement::AlterRoutine { kind, name, characteristics } => {
@@ -318,7 +319,6 @@ fn perform_now(session: &mut Session, statement: &Statement, reply: &mut dyn Rep
         Statement::CreateLoadableFunction(_)
         | Statement::Compound(_)
         | Statement::ExecuteImmediate(_)
-        | Statement::KeyCache(_)
         | Statement::Clone(_)
         | Statement::ImportTable(_) => unsupported(kinds::of(statement).name),
     }

@@ -350,6 +350,11 @@ impl Account {
         let _ = self.fast.set(digest);
     }
 
+    /// The account before its first full login.
+    pub(super) fn without_digest(&self) -> Self {
+        Self { fast: OnceLock::new(), ..self.clone() }
+    }
+
     /// The account with something changed.
     pub fn changed(&self, change: impl FnOnce(&mut Account)) -> Self {
         let mut it = self.clone();

@@ -246,9 +246,15 @@ impl Accounts {
         self.skipped.load(Ordering::Acquire)
     }
 
-    /// FLUSH PRIVILEGES: accounts count again. Sessions that were let in without one keep their rights.
+    /// FLUSH PRIVILEGES: accounts count again, and what logins left for the next ones is forgotten. Sessions that were
+    /// let in without an account keep their rights.
     pub fn take_up(&self) {
         self.skipped.store(false, Ordering::Release);
+        let mut list = self.list.write();
+        if list.iter().any(|a| a.fast_digest().is_some()) {
+            *list = Arc::new(list.iter().map(|a| Arc::new(a.without_digest())).collect());
+            self.version.fetch_add(1, Ordering::AcqRel);
+        }
     }
 
     /// There is no account at all.

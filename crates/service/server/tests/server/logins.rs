@@ -237,6 +237,11 @@ fn any_service_logs_clients_in_as_the_handshake_does() {
         assert_eq!([(); 2].map(|()| log_in(core, user, "right", true)), [0, 0], "{user}");
         assert_eq!(["wrong", ""].map(|p| log_in(core, user, p, true)), [1045, 1045], "{user}");
     }
+    let digest = |user: &str| core.accounts.get(user, "localhost").unwrap().fast_digest().is_some();
+    assert!(digest("sha2"));
+    run(&mut c, "FLUSH PRIVILEGES");
+    assert!(!digest("sha2"));
+    assert_eq!((log_in(core, "sha2", "right", true), digest("sha2")), (0, true));
     for (user, password, expected) in [
         ("open", "", 0),
         ("open", "some", 1045),

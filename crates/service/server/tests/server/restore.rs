@@ -22,6 +22,8 @@ const WORLD: &[&str] = &[
     "CREATE USER web@localhost IDENTIFIED BY 'web''s secret'",
     "CREATE USER owner@localhost IDENTIFIED BY 'x' ACCOUNT LOCK",
     "CREATE USER hash@'%' IDENTIFIED WITH mysql_native_password BY 'native' WITH MAX_USER_CONNECTIONS 5",
+    "CREATE SERVER far FOREIGN DATA WRAPPER mysql OPTIONS (HOST '198.51.100.7', USER 'u', PASSWORD 'it''s', PORT 3307)",
+    "CREATE SERVER near FOREIGN DATA WRAPPER mysql OPTIONS (SOCKET '/s', DATABASE 'd', OWNER 'o')",
     "GRANT SELECT ON app.* TO reader",
     "GRANT reader TO web@localhost",
     "SET DEFAULT ROLE reader TO web@localhost",
@@ -170,6 +172,7 @@ fn state(r: &Running) -> Vec<Vec<String>> {
         "SELECT TABLE_SCHEMA, TABLE_NAME, DEFINER, SECURITY_TYPE FROM information_schema.VIEWS ORDER BY 1, 2",
     ));
     all.extend(rows(&mut root, "SELECT * FROM app.t"));
+    all.extend(rows(&mut root, "SELECT * FROM mysql.servers"));
     let mut web = login(r, "web", "web's secret");
     all.extend(rows(&mut web, "SELECT v FROM app.v"));
     all.extend(rows(&mut web, "SELECT id FROM app.t"));
@@ -189,6 +192,9 @@ fn the_dump_of_everything_is_restored() {
         run(&mut root, "CREATE USER later@localhost");
         run(&mut root, "GRANT DELETE ON app.* TO web@localhost");
         run(&mut root, "DELETE FROM app.t");
+        run(&mut root, "DROP SERVER near");
+        run(&mut root, "ALTER SERVER far OPTIONS (PORT 1)");
+        run(&mut root, "CREATE SERVER later FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'h')");
         restore(&r, &text);
         assert_eq!(state(&r), before, "{client:?}");
         assert_eq!(error(&mut root, "SHOW GRANTS FOR later@localhost"), 1141);

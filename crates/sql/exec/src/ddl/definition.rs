@@ -134,6 +134,15 @@ impl<'a, 'b> Definer<'a, 'b> {
         Ok(())
     }
 
+    /// Directories of tables are passed over with `NO_DIR_IN_CREATE`.
+    fn passes_over(&mut self, option: &TableOption) -> bool {
+        let over = self.cx.settings.sql_mode.contains(SqlMode::NO_DIR_IN_CREATE);
+        if over {
+            self.cx.warnings.warn(ErrorCode::WarnOptionIgnored, &[&option_name(option)]);
+        }
+        over
+    }
+
     pub(super) fn options(&mut self, table: &str, options: &[TableOption]) -> Result<(TableOptions, Option<u64>)> {
         let (mut charset, mut collation, mut auto_increment) = (None, None, None);
         let mut comment: Box<str> = "".into();
@@ -194,6 +203,7 @@ impl<'a, 'b> Definer<'a, 'b> {
                 TableOption::Compression(value) if is_compression(value) => keep(COMPRESSION, quoted(value)),
                 // In steps of 4 MiB.
                 TableOption::AutoextendSize(n) if n.is_multiple_of(4 << 20) => keep(AUTOEXTEND_SIZE, n.to_string()),
+                TableOption::DataDirectory(_) | TableOption::IndexDirectory(_) if self.passes_over(option) => {}
                 TableOption::Encryption(value) if value.eq_ignore_ascii_case("n") => {}
                 other => return Err(SqlError::unsupported(format_args!("table option {}", option_name(other)))),
             }
