@@ -48,7 +48,7 @@ pub struct FileCount {
     pub bytes: u64,
     /// How long all of them took; of several at once the time that all took together.
     pub total_ns: u64,
-    /// The shortest; `u64::MAX` without any.
+    /// The shortest, of several at once a share of each; `u64::MAX` without any.
     pub min_ns: u64,
     /// The longest.
     pub max_ns: u64,
@@ -148,7 +148,8 @@ impl Tally {
         cell.count.fetch_add(count as u64, Relaxed);
         cell.bytes.fetch_add(bytes as u64, Relaxed);
         cell.total_ns.fetch_add(ns, Relaxed);
-        cell.min_ns.fetch_min(ns, Relaxed);
+        // So the least is below the average, which is one of shares, too.
+        cell.min_ns.fetch_min(ns / (count as u64).max(1), Relaxed);
         cell.max_ns.fetch_max(ns, Relaxed);
         session_used_file(self.kind, count as u64, ns);
         result

@@ -14,6 +14,9 @@ struct Block {
     counters: [AtomicU64; Counter::COUNT],
     wait_count: [AtomicU64; Wait::COUNT],
     wait_ns: [AtomicU64; Wait::COUNT],
+    /// The shortest and the longest since somebody forgot them; `u64::MAX` and 0 without any.
+    wait_least_ns: [AtomicU64; Wait::COUNT],
+    wait_most_ns: [AtomicU64; Wait::COUNT],
     /// Statements by how long they took: buckets of [`Histogram`].
     latency: [AtomicU64; BUCKETS],
 }
@@ -41,6 +44,8 @@ fn attach() -> &'static Block {
             counters: std::array::from_fn(|_| AtomicU64::new(0)),
             wait_count: zeros(),
             wait_ns: zeros(),
+            wait_least_ns: std::array::from_fn(|_| AtomicU64::new(u64::MAX)),
+            wait_most_ns: zeros(),
             latency: std::array::from_fn(|_| AtomicU64::new(0)),
         }))
     });
@@ -108,6 +113,12 @@ pub fn waited(why: Wait, ns: u64) {
     let block = mine();
     bump(&block.wait_count[why as usize], 1);
     bump(&block.wait_ns[why as usize], ns);
+    if ns < block.wait_least_ns[why as usize].load(Relaxed) {
+        block.wait_least_ns[why as usize].store(ns, Relaxed);
+    }
+    if ns > block.wait_most_ns[why as usize].load(Relaxed) {
+        block.wait_most_ns[why as usize].store(ns, Relaxed);
+    }
     session::session_waited(why, ns);
     if matches!(why, Wait::RowLock | Wait::MetadataLock | Wait::TableLock) {
         add(Counter::LockWaitNs, ns);
@@ -156,17 +167,25 @@ pub struct WaitTotals {
     pub count: u64,
     /// Their total time in nanoseconds.
     pub ns: u64,
+    /// The shortest of them since somebody reset a [`WaitSummary`] of the process; 0 without any.
+    pub least_ns: u64,
+    /// The longest.
+    pub most_ns: u64,
 }
 
 /// All wait events' totals, in the order of [`Wait::ALL`].
 pub fn wait_totals() -> Vec<WaitTotals> {
-    let mut sums: Vec<_> = Wait::ALL.iter().map(|&wait| WaitTotals { wait, count: 0, ns: 0 }).collect();
+    let none = |&wait| WaitTotals { wait, count: 0, ns: 0, least_ns: u64::MAX, most_ns: 0 };
+    let mut sums: Vec<_> = Wait::ALL.iter().map(none).collect();
     for b in blocks() {
         for (i, sum) in sums.iter_mut().enumerate() {
             sum.count = sum.count.wrapping_add(b.wait_count[i].load(Relaxed));
             sum.ns = sum.ns.wrapping_add(b.wait_ns[i].load(Relaxed));
+            sum.least_ns = sum.least_ns.min(b.wait_least_ns[i].load(Relaxed));
+            sum.most_ns = sum.most_ns.max(b.wait_most_ns[i].load(Relaxed));
         }
     }
+    sums.iter_mut().filter(|sum| sum.least_ns == u64::MAX).for_each(|sum| sum.least_ns = 0);
     sums
 }
 
@@ -192,6 +211,10 @@ impl WaitSummary {
     /// Counts from zero again.
     pub fn reset(&self) {
         let mut before = self.before.lock();
+        for b in blocks() {
+            b.wait_least_ns.iter().for_each(|least| least.store(u64::MAX, Relaxed));
+            b.wait_most_ns.iter().for_each(|most| most.store(0, Relaxed));
+        }
         *before = wait_totals();
     }
 }
@@ -259,12 +282,15 @@ mod tests {
         waited(Wait::Purge, 5);
         waited(Wait::Purge, 7);
         let w = wait_totals().into_iter().find(|w| w.wait == Wait::Purge).unwrap();
-        assert_eq!((w.count, w.ns), (2, 12));
+        assert_eq!((w.count, w.ns, w.least_ns, w.most_ns), (2, 12, 5, 7));
         let summary = WaitSummary::default();
         let of = |all: Vec<WaitTotals>| all.into_iter().find(|w| w.wait == Wait::Purge).map(|w| (w.count, w.ns));
+        let ends = |all: Vec<WaitTotals>| all.into_iter().find(|w| w.wait == Wait::Purge).map(|w| (w.least_ns, w.most_ns));
         assert_eq!(of(summary.totals()), Some((2, 12)));
         summary.reset();
+        assert_eq!(ends(summary.totals()), Some((0, 0)));
         waited(Wait::Purge, 4);
         assert_eq!((of(summary.totals()), of(wait_totals())), (Some((1, 4)), Some((3, 16))));
+        assert_eq!(ends(summary.totals()), Some((4, 4)));
     }
 }

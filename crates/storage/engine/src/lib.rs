@@ -66,6 +66,7 @@ pub use error::{EngineError, Result};
 pub use gannet_base::{Lsn, PageNo, TreeId, TrxId};
 pub use gannet_btree::{APPROACHED, Place};
 pub use gannet_buffer::SpaceUsage;
+pub use gannet_page::raw::EXTENT_PAGES;
 /// Metadata locks, and the owner of locks that a [`Txn`] lends for them.
 pub use gannet_lock as lock;
 pub use gannet_log::{Beyond, ConsumerStatus, Hold, LogFile};

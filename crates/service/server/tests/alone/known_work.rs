@@ -187,6 +187,19 @@ fn who_waits_for_whom() {
     let (mut holder, mut waiter) = (login(&r, "ann"), login(&r, "bob"));
     let ids = [&mut holder, &mut waiter].map(|c| one(c, "SELECT CONNECTION_ID()"));
     run_each(&mut holder, &["BEGIN", "UPDATE d.t SET b = 7 WHERE id = 1"]);
+    // What a transaction has changed shows between its statements: rows, and not entries of indexes.
+    let changed = |c: &mut Connection, id: &str| {
+        let sql = format!(
+            "SELECT trx_state, trx_rows_modified, trx_is_read_only FROM information_schema.INNODB_TRX
+             WHERE trx_mysql_thread_id = {id}"
+        );
+        rows(c, &sql)
+    };
+    assert_eq!(changed(&mut root, &ids[0]), [["RUNNING", "1", "0"]]);
+    run_each(&mut holder, &["SAVEPOINT s", "UPDATE d.t SET a = 8 WHERE id = 2"]);
+    assert_eq!(changed(&mut root, &ids[0]), [["RUNNING", "2", "0"]]);
+    run(&mut holder, "ROLLBACK TO s");
+    assert_eq!(changed(&mut root, &ids[0]), [["RUNNING", "1", "0"]]);
     let sql = "UPDATE d.t SET b = b + 1 WHERE id = 1";
     let waiting = std::thread::spawn(move || {
         run(&mut waiter, sql);
@@ -206,6 +219,7 @@ fn who_waits_for_whom() {
     assert_eq!(rows(&mut root, locks), want);
     let trx = "SELECT TRX_MYSQL_THREAD_ID, TRX_STATE FROM information_schema.INNODB_TRX ORDER BY 2";
     assert_eq!(rows(&mut root, trx), [[&*ids[1], "LOCK WAIT"], [&*ids[0], "RUNNING"]]);
+    assert_eq!(changed(&mut root, &ids[1]), [["LOCK WAIT", "0", "0"]]);
     // Five tables, of one moment.
     let view = "SELECT waiting_pid, blocking_pid, waiting_query, blocking_query, locked_table, locked_index,
                        waiting_lock_mode, blocking_lock_mode FROM sys.innodb_lock_waits";

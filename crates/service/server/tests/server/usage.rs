@@ -179,6 +179,13 @@ fn waits_are_the_same_everywhere() {
                  FROM performance_schema.events_waits_summary_global_by_event_name";
     assert_eq!(rows(&mut c, twice), [["0", "0"]]);
 
+    // Files and tablespaces are for those who may see sessions.
+    run(&mut c, "CREATE USER ann@localhost");
+    let mut ann = login(&r, "ann");
+    for table in ["FILES", "INNODB_TABLESPACES", "INNODB_TABLESPACES_BRIEF", "INNODB_DATAFILES", "INNODB_FOREIGN"] {
+        assert_eq!(error(&mut ann, &format!("SELECT * FROM information_schema.{table}")), 1227, "{table}");
+    }
+
     // A session's own files: what it sorts has no room in memory.
     run_each(
         &mut c,

@@ -2,8 +2,8 @@
 
 CREATE PAIR memory_by_thread_by_current_bytes AS
 SELECT memory.THREAD_ID AS thread_id,
-    MAX(IF(threads.PROCESSLIST_ID IS NULL,
-        SUBSTRING_INDEX(threads.NAME, '/', -1),
+    MAX(IF(threads.NAME <> 'thread/sql/one_connection',
+        REPLACE(threads.NAME, 'thread/', ''),
         CONCAT(threads.PROCESSLIST_USER, '@', CONVERT(threads.PROCESSLIST_HOST USING utf8mb4)))) AS user,
     SUM(memory.CURRENT_COUNT_USED) AS current_count_used,
     @bytes(SUM(memory.CURRENT_NUMBER_OF_BYTES_USED)) AS current_allocated,

@@ -6,7 +6,7 @@ SELECT '2.1.2' AS sys_version, VERSION() AS mysql_version;
 CREATE PAIR processlist AS
 SELECT threads.THREAD_ID AS thd_id,
     threads.PROCESSLIST_ID AS conn_id,
-    IF(threads.PROCESSLIST_ID IS NULL, REPLACE(threads.NAME, 'thread/', ''),
+    IF(threads.NAME <> 'thread/sql/one_connection', REPLACE(threads.NAME, 'thread/', ''),
         CONCAT(threads.PROCESSLIST_USER, '@', CONVERT(threads.PROCESSLIST_HOST USING utf8mb4))) AS user,
     threads.PROCESSLIST_DB AS db,
     threads.PROCESSLIST_COMMAND AS command,

@@ -1,8 +1,7 @@
 //! Tables of MySQL that are truly empty here, because nothing of what they list exists; and `servers`.
 
 use super::declare::{
-    ABSENT, BIGINT, DOUBLE, INT, JSON, LONGTEXT, NAME, TEXT, UBIGINT, UINT, UTINYINT, enumeration, fixed, timestamp,
-    tinyint, varchar,
+    BIGINT, DOUBLE, INT, JSON, LONGTEXT, NAME, UBIGINT, UINT, UTINYINT, enumeration, fixed, timestamp, tinyint, varchar,
 };
 use super::{Emit, Equals};
 use crate::state::State;
@@ -27,17 +26,6 @@ pub(super) fn no_rows(_: &mut State, _: &Equals<'_>, _: Emit<'_>) -> Result<()> 
 
 tables! {
     INFORMATION_SCHEMA in "information_schema":
-    FILES by no_rows {
-        FILE_ID: BIGINT, FILE_NAME: TEXT.bin(), FILE_TYPE: varchar(256), TABLESPACE_NAME: varchar(268).bin().not_null(),
-        TABLE_CATALOG: fixed(0).not_null().empty(), TABLE_SCHEMA: ABSENT, TABLE_NAME: ABSENT,
-        LOGFILE_GROUP_NAME: varchar(256), LOGFILE_GROUP_NUMBER: BIGINT, ENGINE: NAME.not_null(), FULLTEXT_KEYS: ABSENT,
-        DELETED_ROWS: ABSENT, UPDATE_COUNT: ABSENT, FREE_EXTENTS: BIGINT, TOTAL_EXTENTS: BIGINT, EXTENT_SIZE: BIGINT,
-        INITIAL_SIZE: BIGINT, MAXIMUM_SIZE: BIGINT, AUTOEXTEND_SIZE: BIGINT, CREATION_TIME: ABSENT,
-        LAST_UPDATE_TIME: ABSENT, LAST_ACCESS_TIME: ABSENT, RECOVER_TIME: ABSENT, TRANSACTION_COUNTER: ABSENT,
-        VERSION: BIGINT, ROW_FORMAT: varchar(256), TABLE_ROWS: ABSENT, AVG_ROW_LENGTH: ABSENT, DATA_LENGTH: ABSENT,
-        MAX_DATA_LENGTH: ABSENT, INDEX_LENGTH: ABSENT, DATA_FREE: BIGINT, CREATE_TIME: ABSENT, UPDATE_TIME: ABSENT,
-        CHECK_TIME: ABSENT, CHECKSUM: ABSENT, STATUS: varchar(256), EXTRA: varchar(256),
-    }
     OPTIMIZER_TRACE by no_rows {
         QUERY: varchar(65535).not_null().empty(), TRACE: varchar(65535).not_null().empty(),
         MISSING_BYTES_BEYOND_MAX_MEM_SIZE: INT.not_null().empty(),
@@ -62,29 +50,8 @@ tables! {
         UNIT_NAME: varchar(255).utf8mb4(), UNIT_TYPE: varchar(7).utf8mb4(), CONVERSION_FACTOR: DOUBLE,
         DESCRIPTION: varchar(255).utf8mb4(),
     }
-    INNODB_FOREIGN by no_rows {
-        ID: varchar(129), FOR_NAME: varchar(129), REF_NAME: varchar(129), N_COLS: BIGINT.not_null(),
-        TYPE: UBIGINT.not_null(),
-    }
-    INNODB_FOREIGN_COLS by no_rows {
-        ID: varchar(129), FOR_COL_NAME: NAME.not_null(), REF_COL_NAME: NAME.not_null(), POS: UINT.not_null(),
-    }
     INNODB_VIRTUAL by no_rows {
         TABLE_ID: UBIGINT.not_null(), POS: UINT.not_null(), BASE_POS: UINT.not_null(),
-    }
-    INNODB_DATAFILES by no_rows {
-        SPACE: BIGINT, PATH: varchar(512).not_null(),
-    }
-    INNODB_TABLESPACES by no_rows {
-        SPACE: UINT.not_null(), NAME: varchar(655).not_null(), FLAG: UINT.not_null(), ROW_FORMAT: varchar(22),
-        PAGE_SIZE: UINT.not_null(), ZIP_PAGE_SIZE: UINT.not_null(), SPACE_TYPE: varchar(10),
-        FS_BLOCK_SIZE: UINT.not_null(), FILE_SIZE: UBIGINT.not_null(), ALLOCATED_SIZE: UBIGINT.not_null(),
-        AUTOEXTEND_SIZE: UBIGINT.not_null(), SERVER_VERSION: varchar(10), SPACE_VERSION: UINT.not_null(),
-        ENCRYPTION: varchar(1), STATE: varchar(10),
-    }
-    INNODB_TABLESPACES_BRIEF by no_rows {
-        SPACE: BIGINT, NAME: varchar(268).not_null(), PATH: varchar(512).not_null(), FLAG: BIGINT,
-        SPACE_TYPE: varchar(7).not_null(),
     }
     INNODB_SESSION_TEMP_TABLESPACES by no_rows {
         ID: UINT.not_null(), SPACE: UINT.not_null(), PATH: varchar(4001).not_null(), SIZE: UBIGINT.not_null(),

@@ -84,7 +84,7 @@ fn n(n: u64) -> Value {
 }
 
 /// Calls `each` for every stored table.
-fn stored(state: &mut State, equals: &Equals<'_>, mut each: impl FnMut(&State, &Table) -> Result<()>) -> Result<()> {
+pub(super) fn stored(state: &mut State, equals: &Equals<'_>, mut each: impl FnMut(&State, &Table) -> Result<()>) -> Result<()> {
     state.privileges().require(Privilege::Process)?;
     let state = &*state;
     each_table(state, equals, ("", ""), |_, t| match t.source {
@@ -94,7 +94,7 @@ fn stored(state: &mut State, equals: &Equals<'_>, mut each: impl FnMut(&State, &
     })
 }
 
-fn full_name(t: &Table) -> String {
+pub(super) fn full_name(t: &Table) -> String {
     let part = t.part_of.as_ref().map_or("", |part| &part.file_name);
     format!("{}/{}{part}", t.schema, t.name)
 }

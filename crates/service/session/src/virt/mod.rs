@@ -26,6 +26,7 @@ mod replication;
 mod runtime;
 mod seen;
 mod sockets;
+mod spaces;
 mod transactions;
 mod usage;
 mod variables;
@@ -171,6 +172,7 @@ fn declared() -> &'static [Declared] {
             runtime::INFORMATION_SCHEMA,
             figures::INFORMATION_SCHEMA,
             innodb::INFORMATION_SCHEMA,
+            spaces::INFORMATION_SCHEMA,
             programs::INFORMATION_SCHEMA,
             usage::INFORMATION_SCHEMA,
             usage::PERFORMANCE_SCHEMA,

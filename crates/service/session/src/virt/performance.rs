@@ -184,6 +184,8 @@ pub(super) fn metadata_locks(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) 
             MdlMode::Exclusive => "EXCLUSIVE",
             MdlMode::Upgradable => "SHARED_UPGRADABLE",
         };
+        // Which statement took a lock that is held is not kept.
+        let waits = if l.granted { None } else { state.server.registry.get(l.party.thread) };
         emit(&[
             text(if table.is_some() { "TABLE" } else { "SCHEMA" }),
             text(schema),
@@ -195,7 +197,7 @@ pub(super) fn metadata_locks(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) 
             text(if l.granted { "GRANTED" } else { "PENDING" }),
             text(""),
             Value::UInt(l.party.thread),
-            Value::UInt(0),
+            waits.map_or(Value::Null, |entry| Value::UInt(entry.history.count() + 1)),
         ])?;
     }
     Ok(())

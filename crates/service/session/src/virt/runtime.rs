@@ -269,9 +269,7 @@ fn digest(s: &DigestSnapshot<KeptText>, quantiles: [u64; 3], equals: &Equals<'_>
 pub(super) fn waits(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for w in state.server.reports.waits.totals().iter().filter(|w| !w.wait.is_of_file()) {
         let average = w.ns.checked_div(w.count).unwrap_or(0);
-        // The least and the greatest wait are not recorded, so these columns are 0, as for events that never
-        // happened.
-        emit(&[text(w.wait.name()), Value::UInt(w.count), ps(w.ns), ps(0), ps(average), ps(0)])?;
+        emit(&[text(w.wait.name()), Value::UInt(w.count), ps(w.ns), ps(w.least_ns), ps(average), ps(w.most_ns)])?;
     }
     super::objects::emit_file_waits(emit)?;
     super::sockets::emit_wait(state, emit)?;
