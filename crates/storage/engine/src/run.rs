@@ -150,7 +150,7 @@ impl TreeHandle {
     /// As [`TreeHandle::insert_run`], with a tree for each entry. All are row trees or all are index trees; the entries
     /// of a tree stand together. Each tree is likely to have left the processor's caches, which costs more than all
     /// the rest: what will be touched is asked for long before, step by step, while entries before it are inserted
-    /// ([`Attempt`]). For those that have none before them, `first`, it is done here, a step of all trees at a time.
+    /// (`Attempt`). For those that have none before them, `first`, it is done here, a step of all trees at a time.
     pub fn insert_spread(trees: &[&TreeHandle], entries: &[NewEntry<'_>], first: bool, txn: &mut Txn) -> Result<usize> {
         if first {
             let (next, near) = (&trees[..trees.len().min(2 * MAX_LEAVES)], &trees[..trees.len().min(MAX_LEAVES)]);

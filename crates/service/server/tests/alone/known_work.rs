@@ -145,6 +145,11 @@ fn every_table_says_the_same() {
     assert_eq!(digest(&mut root, "INSERT INTO `t` VALUES (...)"), [["4", "1", "3", "0", "0", "0"]]);
     assert_eq!(digest(&mut root, "SELECT `a` FROM `t` WHERE `id` = ?"), [["2", "0", "0", "2", "2", "0"]]);
     assert_eq!(digest(&mut root, "SELECT * FROM `t` `x` JOIN `t` `y`"), [["1", "0", "0", "16", "8", "1"]]);
+    // Of what was waited for, the average lies between the shortest and the longest.
+    let apart = "SELECT COUNT(*), SUM(MIN_TIMER_WAIT > AVG_TIMER_WAIT OR AVG_TIMER_WAIT > MAX_TIMER_WAIT)
+                 FROM performance_schema.events_waits_summary_global_by_event_name WHERE SUM_TIMER_WAIT > 0";
+    let seen = rows(&mut root, apart).remove(0);
+    assert!(seen[0].parse::<u64>().unwrap() > 3 && seen[1] == "0", "{seen:?}");
     // Rows of the table: five and one inserted (the one that was there already is none), one deleted; found by the
     // primary key by two SELECTs, two executions, UPDATE and DELETE.
     let io = "SELECT COUNT_FETCH, COUNT_INSERT, COUNT_UPDATE, COUNT_DELETE
@@ -186,7 +191,6 @@ fn who_waits_for_whom() {
     let before = waits(&mut root);
     let (mut holder, mut waiter) = (login(&r, "ann"), login(&r, "bob"));
     let ids = [&mut holder, &mut waiter].map(|c| one(c, "SELECT CONNECTION_ID()"));
-    run_each(&mut holder, &["BEGIN", "UPDATE d.t SET b = 7 WHERE id = 1"]);
     // What a transaction has changed shows between its statements: rows, and not entries of indexes.
     let changed = |c: &mut Connection, id: &str| {
         let sql = format!(
@@ -195,10 +199,11 @@ fn who_waits_for_whom() {
         );
         rows(c, &sql)
     };
-    assert_eq!(changed(&mut root, &ids[0]), [["RUNNING", "1", "0"]]);
-    run_each(&mut holder, &["SAVEPOINT s", "UPDATE d.t SET a = 8 WHERE id = 2"]);
+    run_each(&mut holder, &["BEGIN", "UPDATE d.t SET a = 8 WHERE id = 1", "SAVEPOINT s", "UPDATE d.t SET a = 8"]);
     assert_eq!(changed(&mut root, &ids[0]), [["RUNNING", "2", "0"]]);
     run(&mut holder, "ROLLBACK TO s");
+    assert_eq!(changed(&mut root, &ids[0]), [["RUNNING", "1", "0"]]);
+    run_each(&mut holder, &["ROLLBACK", "BEGIN", "UPDATE d.t SET b = 7 WHERE id = 1"]);
     assert_eq!(changed(&mut root, &ids[0]), [["RUNNING", "1", "0"]]);
     let sql = "UPDATE d.t SET b = b + 1 WHERE id = 1";
     let waiting = std::thread::spawn(move || {
@@ -274,4 +279,86 @@ fn who_waits_for_whom() {
     assert_eq!(one(&mut root, deadlocks), (count + 1).to_string());
     let raised = "SELECT SUM(SUM_ERROR_RAISED) FROM performance_schema.events_errors_summary_global_by_error WHERE ERROR_NUMBER = 1213";
     assert_eq!(one(&mut root, raised), "1");
+}
+
+/// What a table says of files, sockets and rows, the table of waits says too.
+#[test]
+fn waits_are_the_same_everywhere() {
+    let _alone = crate::alone();
+    let r = Running::start();
+    let mut c = r.connect();
+    run_each(
+        &mut c,
+        &[
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (id INT AUTO_INCREMENT PRIMARY KEY, s VARCHAR(300))",
+            "TRUNCATE performance_schema.events_waits_summary_global_by_event_name",
+            "INSERT INTO d.t (s) VALUES (REPEAT('x', 300)), (REPEAT('y', 300))",
+        ],
+    );
+    // TRUNCATE of the waits was one of the others, too.
+    assert_eq!(
+        rows(
+            &mut c,
+            "SELECT COUNT_STAR FROM performance_schema.table_io_waits_summary_by_table WHERE OBJECT_NAME = 't'"
+        ),
+        [["2"]]
+    );
+    let counted = |c: &mut Connection, table: &str, like: &str| {
+        let sql = format!(
+            "SELECT EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT, MAX_TIMER_WAIT FROM performance_schema.{table}
+             WHERE EVENT_NAME LIKE '{like}' ORDER BY EVENT_NAME"
+        );
+        let numbers = |row: Vec<String>| (row[0].clone(), [1, 2, 3].map(|n| row[n].parse::<u64>().unwrap()));
+        rows(c, &sql).into_iter().map(numbers).collect::<Vec<_>>()
+    };
+    let waits = "events_waits_summary_global_by_event_name";
+    for (table, like) in
+        [("file_summary_by_event_name", "wait/io/file/%"), ("socket_summary_by_event_name", "wait/io/socket/%")]
+    {
+        // The server goes on writing.
+        let [before, between, after] = [table, waits, table].map(|table| counted(&mut c, table, like));
+        assert!(!between.is_empty(), "{like}");
+        assert!(between.iter().any(|(_, n)| n[0] > 0), "{between:?}");
+        assert_eq!((before.len(), after.len()), (between.len(), between.len()), "{between:?}");
+        for ((a, b), c) in before.iter().zip(&between).zip(&after) {
+            assert_eq!((&a.0, &c.0), (&b.0, &b.0));
+            assert!((0..3).all(|n| a.1[n] <= b.1[n] && b.1[n] <= c.1[n]), "{a:?} {b:?} {c:?}");
+        }
+    }
+    let sum = "SELECT SUM(COUNT_STAR) FROM performance_schema.table_io_waits_summary_by_table";
+    let rows_of_all = counted(&mut c, waits, "wait/io/table/%").remove(0).1[0];
+    assert!(rows_of_all >= 2 && one(&mut c, sum).parse::<u64>().unwrap() >= rows_of_all);
+    // No event is there twice, and the one for files goes by the file alone.
+    let twice = "SELECT COUNT(*) - COUNT(DISTINCT EVENT_NAME), SUM(EVENT_NAME LIKE 'wait/io/file\\_%')
+                 FROM performance_schema.events_waits_summary_global_by_event_name";
+    assert_eq!(rows(&mut c, twice), [["0", "0"]]);
+
+    // Files and tablespaces are for those who may see sessions.
+    run(&mut c, "CREATE USER ann@localhost");
+    let mut ann = login(&r, "ann");
+    for table in ["FILES", "INNODB_TABLESPACES", "INNODB_TABLESPACES_BRIEF", "INNODB_DATAFILES", "INNODB_FOREIGN"] {
+        assert_eq!(error(&mut ann, &format!("SELECT * FROM information_schema.{table}")), 1227, "{table}");
+    }
+
+    // A session's own files: what it sorts has no room in memory.
+    run_each(
+        &mut c,
+        &[
+            "SET SESSION cte_max_recursion_depth = 100000",
+            "SET GLOBAL temptable_max_ram = 2097152",
+            "INSERT INTO d.t (s) WITH RECURSIVE n AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM n WHERE n < 40000)
+             SELECT RPAD(SHA1(n), 300, n) FROM n",
+        ],
+    );
+    assert_eq!(
+        rows(&mut c, "SELECT COUNT(*) FROM (SELECT s FROM d.t ORDER BY s LIMIT 100000) AS sorted")[0][0],
+        "40002"
+    );
+    let own = "SELECT COUNT_STAR > 0, SUM_TIMER_WAIT > 0
+               FROM performance_schema.events_waits_summary_by_thread_by_event_name
+               WHERE THREAD_ID = PS_CURRENT_THREAD_ID() AND EVENT_NAME = 'wait/io/file/innodb/innodb_temp_file'";
+    assert_eq!(rows(&mut c, own), [["1", "1"]]);
+    let by_thread = "SELECT user, total > 0 FROM sys.io_by_thread_by_latency WHERE processlist_id = CONNECTION_ID()";
+    assert_eq!(rows(&mut c, by_thread), [["root@localhost", "1"]]);
 }
