@@ -178,6 +178,20 @@ impl Compiler<'_> {
         self.exprs.len() as u32 - 1
     }
 
+    /// A condition. It is asked as a number, and some texts have one that is not what they say: names of days, `x'01'`.
+    fn truth(&mut self, expr: &Expr) -> u32 {
+        use Expr as E;
+        let number = matches!(
+            expr,
+            E::Column(_) | E::Unary { .. } | E::Binary { .. } | E::And(_) | E::Or(_) | E::Is { .. } | E::InList { .. }
+        );
+        if number {
+            return self.code(expr);
+        }
+        let (expr, test, negated) = (Box::new(expr.clone()), ast::IsTest::True, false);
+        self.code(&E::Is { expr, test, negated })
+    }
+
     fn inner(&mut self, statement: Statement) -> u32 {
         let text = String::from_utf8_lossy(&printer::statement(&statement)).into();
         let mut statement = statement;
@@ -438,7 +452,7 @@ impl Compiler<'_> {
             Compound::While { label, condition, statements } => {
                 let begin = self.here();
                 self.begin_label(label.as_ref(), Some(begin))?;
-                let condition = self.code(condition);
+                let condition = self.truth(condition);
                 let test = self.step(Step::Test { condition, otherwise: 0 });
                 self.all(statements)?;
                 self.step(Step::Jump(begin));
@@ -452,7 +466,7 @@ impl Compiler<'_> {
                 let begin = self.here();
                 self.begin_label(label.as_ref(), Some(begin))?;
                 self.all(statements)?;
-                let condition = self.code(until);
+                let condition = self.truth(until);
                 let test = self.step(Step::Test { condition, otherwise: begin });
                 self.resume[test as usize] = test + 1;
                 self.end_label();
@@ -475,7 +489,7 @@ impl Compiler<'_> {
     ) -> Result<()> {
         let (mut tests, mut ends) = (Vec::new(), Vec::new());
         for (condition, then) in branches {
-            let condition = self.code(&condition);
+            let condition = self.truth(&condition);
             let test = self.step(Step::Test { condition, otherwise: 0 });
             tests.push(test);
             self.all(then)?;
