@@ -491,13 +491,20 @@ fn form(text: &str, derived: &[(String, String, Vec<Class>)], way: Way, keyed: b
 
 type Answer = Result<Vec<Vec<String>>, u16>;
 
+/// Sorted. What functions compute of bits is shown as their number, unless it was kept as bits in a table.
+fn shown(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    for value in rows.iter_mut().flatten() {
+        if let [bits @ ..16] = value.as_bytes() {
+            *value = bits.to_string();
+        }
+    }
+    rows.sort();
+    rows
+}
+
 fn answer(c: &mut Connection, sql: &str) -> Answer {
     match c.query(sql) {
-        Ok(set) => {
-            let mut rows = set.texts();
-            rows.sort();
-            Ok(rows)
-        }
+        Ok(set) => Ok(shown(set.texts())),
         Err(Error::Server { code, .. }) => Err(code),
         Err(e) => panic!("{sql}: {e}"),
     }
@@ -518,11 +525,8 @@ fn executed(c: &mut Connection, sql: &str, values: &[String]) -> Answer {
             Err(_) => Arg::Decimal(v),
         })
         .collect();
-    let mut answer = c.execute(&statement, &args).map(|set| set.texts()).map_err(failed);
+    let answer = c.execute(&statement, &args).map(|set| shown(set.texts())).map_err(failed);
     c.close(&statement).unwrap();
-    if let Ok(rows) = &mut answer {
-        rows.sort();
-    }
     answer
 }
 

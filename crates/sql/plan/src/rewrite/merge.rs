@@ -353,9 +353,10 @@ fn is_mergeable(arena: &Arena, query: &Query, nullable: bool) -> bool {
     selects_plainly(query, |block, e| e.is_steady() && (!nullable || can_be_absent(arena, block, e)))
 }
 
-/// The item can be made NULL where an outer join has no row.
+/// The item can be made NULL where an outer join has no row, by a CASE around it: which would show the number that a
+/// function of bits gives as bits.
 fn can_be_absent(arena: &Arena, block: &Block, e: &Expr) -> bool {
-    shows_column(arena, block, e) || present(arena, block).is_some()
+    shows_column(arena, block, e) || e.ty.id != gannet_types::TypeId::Bit && present(arena, block).is_some()
 }
 
 /// A column that is NULL only where the block has no row: one that the block reads and that is NOT NULL.
