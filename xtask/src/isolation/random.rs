@@ -173,8 +173,12 @@ fn explained(play: &Steps, shown: &[String; 2]) -> Option<&'static str> {
     if parted.is_some_and(|(a, b)| a.contains("waits") && b.contains("error 1062")) {
         return Some("an UPDATE locks a batch of rows before it changes the first");
     }
-    if play.scene.names == ["twice"] && parted.is_some_and(|(a, b)| b.contains("waits") && !a.contains("waits")) {
-        return Some("InnoDB's check of a second unique key locks entries and gaps beside the key");
+    if parted.is_some_and(|(a, b)| b.contains("waits") && !a.contains("waits")) {
+        match play.scene.names {
+            ["twice"] => return Some("InnoDB's check of a second unique key locks entries and gaps beside the key"),
+            ["parts"] => return Some("InnoDB's ordered read of several partitions locks the first row of each"),
+            _ => {}
+        }
     }
     (has("waits") == [true, true] && (asks("NOWAIT") && has("error 1205") == [false, true] || asks("SKIP LOCKED")))
         .then_some("who raises his shared lock goes in front of those who wait: nothing is locked for him")
