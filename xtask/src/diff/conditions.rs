@@ -1,5 +1,5 @@
-//! A condition on one server alone: the rows where it is true, false and NULL are all rows, and the same ones wherever it
-//! stands. A value is the same wherever it is computed.
+//! A condition on one server alone: the rows where it is true, false and NULL are all rows, and those where it is true
+//! the same in whatever form it stands. A value is the same wherever it is computed.
 
 use super::expr::{Expr, Maker};
 use super::generate::Schema;

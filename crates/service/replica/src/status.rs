@@ -284,7 +284,7 @@ impl Status {
         (self.connected, self.source_error) = (false, failed(e));
     }
 
-    /// The applier has ended by this: whoever reads of the error may start it again. Where in the source's log that was.
+    /// The applier has ended by this: whoever reads of the error may start it again. Gives where in the source's log.
     pub(crate) fn applying_failed(&mut self, e: &SqlError) -> String {
         let worker = self.applying.iter().position(|a| a.error.number == e.number());
         if worker.is_none() {

@@ -23,13 +23,13 @@ use super::sarg::{self, Sarg};
 use crate::dive;
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind, SortKey};
 use crate::fold;
-use crate::logical::{Block, ColId, OrderKind, Query, Rel, RelKind, Semijoin, conjuncts};
+use crate::logical::{Block, ColId, OrderKind, Rel, RelKind, Semijoin, conjuncts};
 use crate::make::and;
 use crate::options::{Passes, PlanOptions};
 use crate::physical::{Access, JoinKind, LockStrength, LockWait, Op, Physical, ROW_ID, Ranges};
 use gannet_functions::AggregateKernel;
 use gannet_schema::{RowSource, UNKNOWN_ROWS};
-use gannet_types::{Result, Value};
+use gannet_types::{Result, SqlError, Value};
 use std::sync::Arc;
 
 /// ORs of a relation that may become ranges: each is a path of its own for every index.
@@ -445,9 +445,9 @@ impl Builder<'_> {
             } else {
                 match &rel.kind {
                     RelKind::Base(_) => None,
-                    RelKind::Cte(number) => Some(self.cte_node(rel, *number)?),
+                    RelKind::Cte(_) => Some(named_or_derived(self, rel)?),
                     RelKind::Derived(query) => {
-                        let node = self.derived_node(rel, query)?;
+                        let node = named_or_derived(self, rel)?;
                         Some(if self.arena.query_is_ordered(query) { self.kept(block, i, node) } else { node })
                     }
                 }
@@ -455,20 +455,6 @@ impl Builder<'_> {
             planned.derived.push(node);
         }
         Ok(())
-    }
-
-    pub(super) fn cte_node(&mut self, rel: &Rel, number: u32) -> Result<Node> {
-        let (cte, rows) = self.cte(number)?;
-        let schema: Vec<ColId> = (rel.first..rel.first + rel.width).collect();
-        let columns = column_names(self.arena, &schema);
-        let op = Op::CteScan { cte, name: rel.alias.clone(), columns };
-        Ok(self.node(op, schema, rows, rows * cost::KEEP))
-    }
-
-    pub(super) fn derived_node(&mut self, rel: &Rel, query: &Query) -> Result<Node> {
-        let mut node = self.query(query)?;
-        node.schema = (rel.first..rel.first + rel.width).collect();
-        Ok(node)
     }
 
     /// A filter of numbered conditions, cheap ones first.
@@ -506,6 +492,21 @@ impl Builder<'_> {
             node = self.node(op, node.schema, rows, cost);
         }
         Ok(node)
+    }
+}
+
+/// The rows of a common table expression or a derived table.
+fn named_or_derived(builder: &mut Builder<'_>, rel: &Rel) -> Result<Node> {
+    let schema: Vec<ColId> = (rel.first..rel.first + rel.width).collect();
+    match &rel.kind {
+        RelKind::Cte(number) => {
+            let (cte, rows) = builder.cte(*number)?;
+            let columns = column_names(builder.arena, &schema);
+            let op = Op::CteScan { cte, name: rel.alias.clone(), columns };
+            Ok(builder.node(op, schema, rows, rows * cost::KEEP))
+        }
+        RelKind::Derived(query) => Ok(Node { schema, ..builder.query(query)? }),
+        RelKind::Base(_) => Err(SqlError::internal("a table in the place of a derived one")),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Operators of a join order: first relation, nested loops, hash joins.
 
-use super::Planned;
+use super::{Planned, named_or_derived};
 use crate::expr::{CompareOp, Expr, ExprKind};
-use crate::logical::{Block, ColId, RelKind};
+use crate::logical::{Block, ColId};
 use crate::make::and;
 use crate::optimize::build::{Builder, Node, column_names, free_registers};
 use crate::optimize::cost;
@@ -107,7 +107,8 @@ impl Builder<'_> {
             (UnitSource::Rel(i), _) => {
                 let node = match planned.derived[*i].take() {
                     Some(node) => node,
-                    None => self.lateral_node(planned, *i)?,
+                    // A lateral one.
+                    None => named_or_derived(self, &planned.block.rels[*i])?,
                 };
                 let own = self.own_conditions(planned, unit, RelSet::EMPTY, false);
                 let node = self.filtered(planned, node, &own)?;
@@ -124,15 +125,6 @@ impl Builder<'_> {
                 self.build_order(planned, &units, order, &level, done, false)
             }
             _ => Err(SqlError::internal("a join step that fits no relation")),
-        }
-    }
-
-    fn lateral_node(&mut self, planned: &Planned<'_>, i: usize) -> Result<Node> {
-        let rel = &planned.block.rels[i];
-        match &rel.kind {
-            RelKind::Derived(query) => self.derived_node(rel, query),
-            RelKind::Cte(number) => self.cte_node(rel, *number),
-            RelKind::Base(_) => Err(SqlError::internal("a relation placed twice")),
         }
     }
 
