@@ -173,7 +173,13 @@ fn explained(play: &Steps, shown: &[String; 2]) -> Option<&'static str> {
     if parted.is_some_and(|(a, b)| a.contains("waits") && b.contains("error 1062")) {
         return Some("an UPDATE locks a batch of rows before it changes the first");
     }
+    if parted.is_some_and(|(a, b)| a.contains("waits") && b.contains("error 1452")) {
+        return Some("an entry waits for its gap before the row's parent is looked for");
+    }
     if parted.is_some_and(|(a, b)| b.contains("waits") && !a.contains("waits")) {
+        if asks("SKIP LOCKED") {
+            return Some("InnoDB locks the gap behind a row that SKIP LOCKED has passed");
+        }
         match play.scene.names {
             ["twice"] => return Some("InnoDB's check of a second unique key locks entries and gaps beside the key"),
             ["parts"] => return Some("InnoDB's ordered read of several partitions locks the first row of each"),
