@@ -123,7 +123,11 @@ fn describe<'c>(c: &'c ResultColumn, charsets: &Charsets) -> Column<'c> {
         length: if c.computed { c.ty.expression_wire_length(width) } else { c.ty.wire_length(width) },
         ty: (if c.computed { c.ty.expression_wire_type() } else { c.ty.wire_type() }) as u8,
         flags: c.flags,
-        decimals: if c.computed && (c.ty.is_text() || c.ty.id.is_string()) { SqlType::NOT_FIXED } else { c.ty.wire_decimals() },
+        decimals: if c.computed && (c.ty.is_text() || c.ty.id.is_string()) {
+            SqlType::NOT_FIXED
+        } else {
+            c.ty.wire_decimals()
+        },
     }
 }
 

@@ -78,23 +78,13 @@ const PAIRS: &[(Live, Live)] = &[
 /// number of the one in a pair sets the other: it says both.
 fn named(id: VarId, value: Value) -> Result<(VarId, Value)> {
     let number = match &value {
-        Value::Str(name, _) if id.is(Live::LcTimeNames) => {
-            let name = String::from_utf8_lossy(name).into_owned();
-            return match gannet_types::temporal::Locale::by_name(&name) {
-                Some(_) => Ok((id, value)),
-                None => Err(sql_err!(UnknownLocale, name)),
-            };
-        }
+        _ if id.is(Live::LcTimeNames) => return Ok((id, crate::variables::locale(value)?)),
         Value::Int(n) => n.to_string(),
         Value::UInt(n) => n.to_string(),
         _ => return Ok((id, value)),
     };
     let is = |live: &Live| id.is(*live);
     let found = || number.parse().ok().and_then(Collation::by_id);
-    if id.is(Live::LcTimeNames) {
-        let name = number.parse().ok().and_then(|n: usize| gannet_types::temporal::LOCALE_NUMBERS.get(n));
-        return Ok((id, Value::text(name.ok_or_else(|| sql_err!(UnknownLocale, number))?)));
-    }
     if COLLATIONS.iter().any(is) {
         let found = found().ok_or_else(|| sql_err!(UnknownCollation, number))?;
         return Ok((id, Value::text(found.name)));

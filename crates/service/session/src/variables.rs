@@ -7,7 +7,7 @@ use gannet_core::vars::{self, Kind, Live, Scope, SessionVars, VarId, VarValue};
 use gannet_parser::ast::VarScope;
 use gannet_plan::options::Passes;
 use gannet_types::charset::Charset;
-use gannet_types::temporal::Locale;
+use gannet_types::temporal::{LOCALE_NUMBERS, Locale};
 use gannet_types::{
     Collation, CollationId, ErrorCode, Result, SqlMode, SqlType, TimeZone, TypeId, Value, Warnings, sql_err,
 };
@@ -23,6 +23,25 @@ pub(super) fn check_monitors(warnings: &mut Warnings, id: VarId, value: &VarValu
     }
     warnings.warn(ErrorCode::NoDefault, &[&id.def().name]);
     Ok(())
+}
+
+/// The name of a language, from its name or number; what is neither is for the variable to refuse. Error 1649.
+pub(super) fn locale(value: Value) -> Result<Value> {
+    let number = match &value {
+        Value::Str(name, _) => {
+            let name = String::from_utf8_lossy(name);
+            return if Locale::by_name(&name).is_some() {
+                Ok(Value::text(&name))
+            } else {
+                Err(sql_err!(UnknownLocale, name))
+            };
+        }
+        Value::Int(n) => i128::from(*n),
+        Value::UInt(n) => i128::from(*n),
+        _ => return Ok(value),
+    };
+    let name = usize::try_from(number).ok().and_then(|n| LOCALE_NUMBERS.get(n));
+    Ok(Value::text(name.ok_or_else(|| sql_err!(UnknownLocale, number))?))
 }
 
 /// What follows from a session's variables; made anew when one of them changes.

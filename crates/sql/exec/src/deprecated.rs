@@ -64,6 +64,7 @@ pub fn deprecation(notice: Notice) -> Warning {
             let old = format!("{verb} DELAYED");
             Warning::new(Level::Warning, ErrorCode::WarnLegacySyntaxConverted, &[&old, &verb])
         }
+        Notice::InnerInto => Warning::new(Level::Warning, ErrorCode::WarnDeprecatedInnerInto, &[]),
         Notice::Bang => instead("!", "NOT"),
     }
 }

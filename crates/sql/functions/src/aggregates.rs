@@ -207,9 +207,7 @@ fn avg_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let increment = u32::from(cx.div_precision_increment);
     let (precision, scale) = convert::arith::decimal_digits(args[0].ty);
     Ok(match convert::arith::numeric_domain(args[0].ty) {
-        convert::arith::Domain::Double => {
-            SqlType::double(fixed_scale(args[0].ty, cx.div_precision_increment))
-        }
+        convert::arith::Domain::Double => SqlType::double(fixed_scale(args[0].ty, cx.div_precision_increment)),
         _ => SqlType::decimal((precision + increment).min(65) as u8, (scale + increment).min(30) as u8),
     })
 }

@@ -435,8 +435,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("INET6_NTOA", 1, 1, inet6_ntoa_rule, inet6_ntoa, "Address of 16 or 4 bytes."),
     FunctionDef::new("IS_IPV4", 1, 1, is_address_rule, is_ipv4, "Is the text an IPv4 address?").sees_null(),
     FunctionDef::new("IS_IPV6", 1, 1, is_address_rule, is_ipv6, "Is the text an IPv6 address?").sees_null(),
-    FunctionDef::new("IS_IPV4_COMPAT", 1, 1, is_address_rule, is_ipv4_compat, "Are the bytes `::a.b.c.d`?")
-        .sees_null(),
+    FunctionDef::new("IS_IPV4_COMPAT", 1, 1, is_address_rule, is_ipv4_compat, "Are the bytes `::a.b.c.d`?").sees_null(),
     FunctionDef::new("IS_IPV4_MAPPED", 1, 1, is_address_rule, is_ipv4_mapped, "Are the bytes `::ffff:a.b.c.d`?")
         .sees_null(),
 ];

@@ -9,8 +9,10 @@ pub enum ErrorKind {
     TooDeep,
     /// Nothing but white space and comments: error 1065 (ER_EMPTY_QUERY).
     Empty,
-    /// INTO in an operand of a set operation that is not the last: error 1221 (ER_WRONG_USAGE).
-    UnionInto,
+    /// INTO in a subquery, or in an operand of a set operation that is not the last: error 3954 (ER_MISPLACED_INTO).
+    MisplacedInto,
+    /// A second INTO: error 3953 (ER_MULTIPLE_INTO_CLAUSES).
+    MultipleInto,
     /// Rows of one value in VALUES IN of a partition: error 1064 with words of its own, as the two that follow.
     SingleRows,
     /// A partition has fewer values than columns.
@@ -68,7 +70,8 @@ impl std::fmt::Display for ParseError {
             }
             ErrorKind::ColumnLists => self.worded(f, "Inconsistency in usage of column lists for partitioning"),
             ErrorKind::ListedMaxvalue => self.worded(f, "Cannot use MAXVALUE as value in VALUES IN"),
-            ErrorKind::UnionInto => f.write_str("Incorrect usage of UNION and INTO"),
+            ErrorKind::MisplacedInto => f.write_str("Misplaced INTO clause"),
+            ErrorKind::MultipleInto => f.write_str("Multiple INTO clauses in one query block."),
             ErrorKind::Empty => f.write_str("Query was empty"),
             ErrorKind::InvalidUtf8 => write!(f, "Invalid utf8mb4 character string: '{}'", self.near),
             ErrorKind::Supplementary => write!(f, "Invalid utf8mb3 character string: '{}'", self.near),

@@ -43,6 +43,8 @@ pub enum Notice {
     PipePipe,
     /// `!`
     Bang,
+    /// INTO within an operand of a set operation
+    InnerInto,
     /// `INSERT DELAYED`, `REPLACE DELAYED`: the statement.
     Delayed(&'static str),
 }

@@ -234,9 +234,16 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         .sees_null(),
     FunctionDef::new("JSON_CONTAINS", 2, 3, nullable_int, json_contains, "Is the second document in the first?")
         .sees_null(),
-    FunctionDef::new("JSON_CONTAINS_PATH", 3, 3, nullable_int, json_contains_path, "Lead one or all paths to something?")
-        .variadic()
-        .sees_null(),
+    FunctionDef::new(
+        "JSON_CONTAINS_PATH",
+        3,
+        3,
+        nullable_int,
+        json_contains_path,
+        "Lead one or all paths to something?",
+    )
+    .variadic()
+    .sees_null(),
     FunctionDef::new("JSON_OVERLAPS", 2, 2, bool_rule, json_overlaps, "Have two documents anything in common?")
         .sees_null(),
     FunctionDef::new("MEMBER OF", 2, 2, bool_rule, member_of, "Is the value an element of the array?").sees_null(),

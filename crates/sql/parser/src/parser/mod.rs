@@ -172,6 +172,8 @@ pub(crate) struct Parser<'a> {
     no_subquery: bool,
     /// Where the last INTO stood.
     into_at: u32,
+    /// Where it ends.
+    into_end: u32,
     /// It stood behind the whole of its query, not behind the list of a SELECT.
     into_trails: bool,
     pub(crate) notices: Vec<Notice>,
@@ -209,6 +211,7 @@ impl<'a> Parser<'a> {
             version_comments: text.windows(3).any(|w| w == b"/*!"),
             no_subquery: false,
             into_at: 0,
+            into_end: 0,
             into_trails: false,
             notices: Vec::new(),
         })

@@ -21,12 +21,11 @@ impl Parser<'_> {
     /// `(query)`
     #[inline(never)]
     pub(super) fn paren_query(&mut self) -> Result<Box<Query>> {
-        let start = self.here();
         self.expect(Tok::LParen)?;
         if self.no_subquery {
             return self.syntax();
         }
-        let query = query_without_into(self, start)?;
+        let query = query_without_into(self)?;
         self.expect(Tok::RParen)?;
         Ok(query)
     }
@@ -52,7 +51,7 @@ impl Parser<'_> {
         let start = first.span.start;
         let query = self.query_from(None, body_of(first), None, start)?;
         match query.into {
-            Some(_) => self.error_at(ErrorKind::Syntax, self.into_at),
+            Some(_) => self.error_at(ErrorKind::MisplacedInto, self.into_at),
             None => Ok(query),
         }
     }
@@ -131,6 +130,10 @@ impl Parser<'_> {
 
     fn set_operand(&mut self, into: &mut Option<Box<SelectInto>>) -> Result<QueryBody> {
         let (body, its_into) = self.query_primary()?;
+        // One that ends the text is the whole query's.
+        if its_into.is_some() && self.into_end != self.state.prev_end {
+            self.notice(Notice::InnerInto);
+        }
         *into = its_into;
         Ok(body)
     }
@@ -487,6 +490,7 @@ impl Parser<'_> {
         } else {
             SelectInto::Variables(self.list(Self::into_target)?)
         };
+        self.into_end = self.state.prev_end;
         Ok(Some(Box::new(into)))
     }
 
@@ -541,11 +545,11 @@ impl Parser<'_> {
     }
 }
 
-/// The query of a parenthesis that begins there, in which INTO cannot be.
-pub(super) fn query_without_into(p: &mut Parser<'_>, start: u32) -> Result<Box<Query>> {
+/// The query of a parenthesis in which INTO cannot be.
+pub(super) fn query_without_into(p: &mut Parser<'_>) -> Result<Box<Query>> {
     let query = p.query()?;
     match query.into {
-        Some(_) => p.error_at(ErrorKind::Syntax, if p.into_trails { p.into_at } else { start }),
+        Some(_) => p.error_at(ErrorKind::MisplacedInto, p.into_at),
         None => Ok(query),
     }
 }
@@ -555,15 +559,17 @@ fn refuse_into_before_set(p: &mut Parser<'_>, into: &Option<Box<SelectInto>>) ->
     if into.is_none() || !matches!(p.tok().kw, Kw::UNION | Kw::EXCEPT | Kw::INTERSECT) {
         return Ok(());
     }
-    if p.into_trails { p.syntax() } else { p.error_at(ErrorKind::UnionInto, p.into_at) }
+    if p.into_trails { p.syntax() } else { p.error_at(ErrorKind::MisplacedInto, p.into_at) }
 }
 
 /// INTO behind all of a query, where it has none yet.
 fn trailing_into(p: &mut Parser<'_>, into: &mut Option<Box<SelectInto>>) -> Result<()> {
-    if into.is_none() {
-        *into = p.opt_into()?;
-        p.into_trails |= into.is_some();
+    if into.is_some() {
+        let again = p.at_kw(Kw::INTO);
+        return if again { p.error_at(ErrorKind::MultipleInto, p.into_at) } else { Ok(()) };
     }
+    *into = p.opt_into()?;
+    p.into_trails |= into.is_some();
     Ok(())
 }
 

@@ -172,10 +172,9 @@ impl Parser<'_> {
     #[inline(never)]
     fn paren(&mut self) -> Result<Paren> {
         self.nested(|p| {
-            let start = p.here();
             p.expect(Tok::LParen)?;
             if p.query_follows(0) {
-                let query = super::query::query_without_into(p, start)?;
+                let query = super::query::query_without_into(p)?;
                 p.expect(Tok::RParen)?;
                 return Ok(Paren::Query(query));
             }

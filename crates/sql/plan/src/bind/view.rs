@@ -290,14 +290,11 @@ impl Binder<'_> {
             }
         }
         // Each column of the view, named or not, shows a column that no other shows.
-        let alone = |(i, (_, place)): (usize, &(_, Option<(usize, u32)>))| {
-            place.is_some() && shown[..i].iter().all(|(_, before)| before != place)
-        };
-        if !shown.iter().enumerate().all(alone) {
+        let alone = |i: usize| shown[i].1.is_some() && shown[..i].iter().all(|before| before.1 != shown[i].1);
+        if !(0..shown.len()).all(alone) {
             return Err(refused(ErrorCode::NonInsertableTable));
         }
-        let target = target.unwrap_or(0);
-        let mut block = *block;
+        let (target, mut block) = (target.unwrap_or(0), *block);
         let rel = block.rels.swap_remove(target);
         let RelKind::Base(base) = rel.kind else { return Err(refused(ErrorCode::NonInsertableTable)) };
         if self.arena.tables[base as usize].table.source != RowSource::Engine {

@@ -863,10 +863,11 @@ errors! {
     3944 "HY000" ClientQueryFailureInvalidNonRowFormat "The query does not comply with variable require_row_format restrictions.";
     3945 "HY000" RequireRowFormatInvalidValue "The requested value {} is invalid for REQUIRE_ROW_FORMAT, must be either 0 or 1.";
     3948 "42000" ClientLocalFilesDisabled "Loading local data is disabled; this must be enabled on both the client and server sides";
-    3953 "42000" MultipleIntoClauses "Multiple INTO clauses in one query block.";
+    3953 "HY000" MultipleIntoClauses "Multiple INTO clauses in one query block.";
+    3954 "HY000" MisplacedInto "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION clauses.";
     3955 "HY000" AccountBlockedByPasswordLock "Access denied for user '{}'@'{}'. Account is blocked for {} day(s) ({} day(s) remaining) due to {} consecutive failed logins.";
     3959 "HY000" DependentByCheckConstraint "Check constraint '{}' uses column '{}', hence column cannot be dropped or renamed.";
-    3962 "HY000" WarnDeprecatedInnerInto "The INTO clause is deprecated inside query blocks of query expressions with set operations. Consider placing the INTO clause at the end instead.";
+    3962 "HY000" WarnDeprecatedInnerInto "The INTO clause is deprecated inside query blocks of query expressions and will be removed in a future release. Please move the INTO clause to the end of statement instead.";
     3966 "22035" MissingJsonValue "No value was found by '{}' on the specified path.";
     3967 "22034" MultipleJsonValues "More than one value was found by '{}' on the specified path.";
     3980 "HY000" InvalidJsonAttribute "Invalid json attribute, error: \"{}\" at pos {}: '{}'";
