@@ -275,8 +275,9 @@ impl Binder<'_> {
         let named: Vec<usize> = match names {
             Some(names) if !names.is_empty() => {
                 let is = |n: &&ast::ColumnRef, s: &str| gannet_schema::names::eq_name(s, &n.column.text);
-                let find = |n| shown.iter().position(|(s, _)| is(n, s));
-                names.iter().filter_map(find).collect()
+                let unknown = |n: &_| error(ErrorCode::BadField, &[&super::scope::display(n), &"field list"]);
+                let find = |n| shown.iter().position(|(s, _)| is(n, s)).ok_or_else(|| unknown(*n));
+                names.iter().map(find).collect::<Result<_>>()?
             }
             _ if joined => return Err(refused(ErrorCode::ViewNoInsertFieldList)),
             _ => (0..shown.len()).collect(),
