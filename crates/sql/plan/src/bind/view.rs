@@ -28,6 +28,17 @@ fn has_outer(from: &crate::logical::From) -> bool {
     }
 }
 
+/// Shows the block of a view's query, and those of the views in it that were not merged.
+fn blocks_of_view(query: &Query, each: &mut impl FnMut(&Block)) {
+    let Body::Block(block) = &query.body else { return };
+    each(block);
+    for rel in &block.rels {
+        if let (Some(_), RelKind::Derived(inner)) = (rel.view, &rel.kind) {
+            blocks_of_view(inner, each);
+        }
+    }
+}
+
 /// What the names in a statement's text refer to, by the position of the name.
 #[derive(Default)]
 pub(crate) struct Names {
@@ -172,19 +183,22 @@ impl Binder<'_> {
     /// UPDATE and DELETE may go through the view with this query as far as its tables are concerned: all joins are
     /// inner, and none of its subqueries reads a table that it selects from.
     fn reaches_tables(&self, query: &Query) -> bool {
-        let Body::Block(block) = &query.body else { return false };
-        let tables = block.rels.iter().filter_map(|rel| match rel.kind {
-            RelKind::Base(slot) => Some(self.arena.tables[slot as usize].table.id),
-            _ => None,
+        let (mut tables, mut sound) = (Vec::new(), true);
+        blocks_of_view(query, &mut |block| {
+            tables.extend(block.rels.iter().filter_map(|rel| match rel.kind {
+                RelKind::Base(slot) => Some(self.arena.tables[slot as usize].table.id),
+                _ => None,
+            }));
         });
-        let tables: Vec<_> = tables.collect();
-        let mut reads = false;
-        block.for_each_own_expr(&mut |e| {
-            let mut e = e.clone();
-            substitute(&mut e, &self.arena.replaced);
-            reads |= tables.iter().any(|table| self.read_in(&e, *table).is_some());
+        blocks_of_view(query, &mut |block| {
+            block.for_each_own_expr(&mut |e| {
+                let mut e = e.clone();
+                substitute(&mut e, &self.arena.replaced);
+                sound &= tables.iter().all(|table| self.read_in(&e, *table).is_none());
+            });
+            sound &= !block.from.as_ref().is_some_and(has_outer);
         });
-        !reads && !block.from.as_ref().is_some_and(has_outer)
+        sound
     }
 
     /// The conditions which WITH CHECK OPTION of a view, or of one above it, makes rows meet.
@@ -459,8 +473,13 @@ pub fn definition(
         && binder.reaches_tables(&bound)
         && match &bound.body {
             Body::Block(block) => {
-                let base = |r: &Rel| matches!(&r.kind, RelKind::Base(slot) if binder.arena.tables[*slot as usize].table.source.is_engine());
-                block.rels.iter().any(base) && block.items.iter().any(|i| column_shown(&i.expr).is_some())
+                let table = |slot: u32| &binder.arena.tables[slot as usize].table;
+                let changeable = |r: &Rel| match (&r.kind, r.view) {
+                    (RelKind::Base(slot), _) => table(*slot).source.is_engine(),
+                    (RelKind::Derived(_), Some(slot)) => table(slot).view().is_some_and(|view| view.updatable),
+                    _ => false,
+                };
+                block.rels.iter().any(changeable) && block.items.iter().any(|i| column_shown(&i.expr).is_some())
             }
             _ => false,
         };
