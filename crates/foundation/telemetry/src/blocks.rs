@@ -285,7 +285,8 @@ mod tests {
         assert_eq!((w.count, w.ns, w.least_ns, w.most_ns), (2, 12, 5, 7));
         let summary = WaitSummary::default();
         let of = |all: Vec<WaitTotals>| all.into_iter().find(|w| w.wait == Wait::Purge).map(|w| (w.count, w.ns));
-        let ends = |all: Vec<WaitTotals>| all.into_iter().find(|w| w.wait == Wait::Purge).map(|w| (w.least_ns, w.most_ns));
+        let ends =
+            |all: Vec<WaitTotals>| all.into_iter().find(|w| w.wait == Wait::Purge).map(|w| (w.least_ns, w.most_ns));
         assert_eq!(of(summary.totals()), Some((2, 12)));
         summary.reset();
         assert_eq!(ends(summary.totals()), Some((0, 0)));

@@ -66,10 +66,10 @@ pub use error::{EngineError, Result};
 pub use gannet_base::{Lsn, PageNo, TreeId, TrxId};
 pub use gannet_btree::{APPROACHED, Place};
 pub use gannet_buffer::SpaceUsage;
-pub use gannet_page::raw::EXTENT_PAGES;
 /// Metadata locks, and the owner of locks that a [`Txn`] lends for them.
 pub use gannet_lock as lock;
 pub use gannet_log::{Beyond, ConsumerStatus, Hold, LogFile};
+pub use gannet_page::raw::EXTENT_PAGES;
 pub use gate::{CommitGate, commit_gate};
 pub use options::{
     Direction, EngineOptions, FlushPolicy, Isolation, LockMode, OpenMode, ReadMode, ScanOptions, TreeKind, TxnOptions,

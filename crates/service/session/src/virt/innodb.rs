@@ -84,7 +84,11 @@ fn n(n: u64) -> Value {
 }
 
 /// Calls `each` for every stored table.
-pub(super) fn stored(state: &mut State, equals: &Equals<'_>, mut each: impl FnMut(&State, &Table) -> Result<()>) -> Result<()> {
+pub(super) fn stored(
+    state: &mut State,
+    equals: &Equals<'_>,
+    mut each: impl FnMut(&State, &Table) -> Result<()>,
+) -> Result<()> {
     state.privileges().require(Privilege::Process)?;
     let state = &*state;
     each_table(state, equals, ("", ""), |_, t| match t.source {
