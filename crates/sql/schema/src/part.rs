@@ -18,13 +18,6 @@ impl Table {
         Ok(table)
     }
 
-    /// Asks the processor for what an insert of a row touches of the definition itself.
-    #[inline]
-    pub fn approach(&self) {
-        gannet_base::prefetch(&self.opened, 0..1);
-        gannet_base::prefetch(&self.row_log, 0..1);
-    }
-
     /// As [`Table::part`], if somebody has asked for it since the definition was made.
     pub fn part_in_use(&self, number: u32) -> Option<&Arc<Table>> {
         self.partitions.as_deref()?.place(number)?.1.get()

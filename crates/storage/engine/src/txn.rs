@@ -211,16 +211,6 @@ impl Txn {
         self.writer.as_ref().map_or(0, |w| w.records)
     }
 
-    /// Publishes what was done so far for the deadlock detector and lists of transactions. Done before each wait and
-    /// with each page of undo; whoever lets the transaction rest between two statements does it, too.
-    pub fn show_progress(&self) {
-        let (records, rows) = self.writer.as_ref().map_or((0, 0), |w| (w.records, w.rows));
-        self.owner.set_weight(records);
-        let info = self.store().snapshots.info(self.cell);
-        info.undo_records.store(records, Relaxed);
-        info.rows.store(rows, Relaxed);
-    }
-
     /// `innodb_lock_wait_timeout` from now on.
     pub fn set_lock_wait_timeout(&mut self, timeout: Duration) {
         self.options.lock_wait_timeout = timeout;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use gannet_base::sync::Backoff;
+use gannet_base::sync::{Backoff, atomic::Ordering::Relaxed};
 use gannet_lock::{Granted, Mode, Wait};
 use gannet_runtime::now_ns;
 
@@ -111,6 +111,16 @@ impl Txn {
         if let Some(before) = wait.queued.take() {
             self.owner.unlock_record(&tree.shared.locks, name, before);
         }
+    }
+
+    /// Publishes what was done so far for the deadlock detector and lists of transactions. Done before each wait and
+    /// with each page of undo; whoever lets the transaction rest between two statements does it, too.
+    pub fn show_progress(&self) {
+        let (records, rows) = self.writer.as_ref().map_or((0, 0), |w| (w.records, w.rows));
+        self.owner.set_weight(records);
+        let info = self.store().snapshots.info(self.cell);
+        info.undo_records.store(records, Relaxed);
+        info.rows.store(rows, Relaxed);
     }
 
     /// Takes an explicit lock.

@@ -269,8 +269,8 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
         SPACE.saturating_sub(self.free_space())
     }
 
-    /// What [`Node::search_new`], and an insert of a short entry, will touch behind the header: slots, of which the last
-    /// is enough for an ascending key, and the end of the heap.
+    /// What [`Node::search_new`], and an insert of a short entry, will touch behind the header: slots, of which the
+    /// last is enough for an ascending key, and the end of the heap.
     pub fn insert_touches(self) -> [std::ops::Range<usize>; 2] {
         let (count, heap) = (self.count(), self.0.u16_at(HEAP) as usize);
         // The search begins at the last slot of the lower half.
@@ -332,7 +332,7 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
 
     /// The head and the suffix that a key has in this node.
     #[inline]
-    fn wanted<'k>(self, key: &'k [u8]) -> (u32, &'k [u8]) {
+    fn wanted(self, key: &[u8]) -> (u32, &[u8]) {
         let suffix = key.get(self.prefix_len()..).unwrap_or_default();
         let wanted = match key.last_chunk::<4>() {
             // Most keys are longer than a head, and their suffix in a node is shorter: its bytes are in one load.

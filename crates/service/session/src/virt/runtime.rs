@@ -92,10 +92,6 @@ tables! {
         COMMAND: varchar(16), TIME: BIGINT, STATE: NAME, INFO: LONGTEXT,
         EXECUTION_ENGINE: enumeration(&["PRIMARY", "SECONDARY"]),
     }
-    events_waits_summary_global_by_event_name by waits, reset by forget_waits {
-        EVENT_NAME: varchar(128).not_null(), COUNT_STAR: UBIGINT.not_null(), SUM_TIMER_WAIT: UBIGINT.not_null(),
-        MIN_TIMER_WAIT: UBIGINT.not_null(), AVG_TIMER_WAIT: UBIGINT.not_null(), MAX_TIMER_WAIT: UBIGINT.not_null(),
-    }
     session_account_connect_attrs by account_attributes {
         PROCESSLIST_ID: UBIGINT.not_null(), ATTR_NAME: varchar(32).not_null(), ATTR_VALUE: varchar(1024),
         ORDINAL_POSITION: INT,
@@ -266,26 +262,8 @@ fn digest(s: &DigestSnapshot<KeptText>, quantiles: [u64; 3], equals: &Equals<'_>
     equals.lend(&row)
 }
 
-pub(super) fn waits(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    for w in state.server.reports.waits.totals().iter().filter(|w| !w.wait.is_of_file()) {
-        let average = w.ns.checked_div(w.count).unwrap_or(0);
-        emit(&[text(w.wait.name()), Value::UInt(w.count), ps(w.ns), ps(w.least_ns), ps(average), ps(w.most_ns)])?;
-    }
-    super::objects::emit_file_waits(emit)?;
-    super::sockets::emit_wait(state, emit)?;
-    super::usage::emit_wait(state, emit)
-}
-
 pub(super) fn forget_digests(server: &Core) {
     server.stats.clear();
-}
-
-pub(super) fn forget_waits(server: &Core) {
-    server.reports.waits.reset();
-    super::objects::forget_files(server);
-    super::sockets::forget_events(server);
-    super::usage::forget_tables(server);
-    server.registry.forget_waits(Some(gannet_core::ledger::Of::All));
 }
 
 pub(super) fn attributes(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {

@@ -5,7 +5,7 @@ use super::columns::*;
 use super::deeds::{all_by, timed, whose};
 use super::metadata::each_table;
 use super::runtime::{ps, visible};
-use super::{Emit, Equals, text};
+use super::{Emit, Equals, objects, sockets, text, usage};
 use crate::state::State;
 use gannet_core::Core;
 use gannet_core::accounts::Privilege;
@@ -17,6 +17,7 @@ use gannet_types::{Result, Value};
 
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
+    events_waits_summary_global_by_event_name by of_all, reset by forget_all {} + EVENT + TIMED
     events_waits_summary_by_thread_by_event_name by by_thread, reset by forget_threads {} + THREAD + TIMED
     events_waits_summary_by_account_by_event_name by by_account, reset by forget_accounts {} + ACCOUNT + TIMED
     events_waits_summary_by_user_by_event_name by by_user, reset by forget_users {} + USER + TIMED
@@ -35,6 +36,17 @@ fn emit_waits(whose: &[Value], waits: &Waits, emit: Emit<'_>) -> Result<()> {
         emit(&[whose, &[text(event.name())], &times].concat())?;
     }
     Ok(())
+}
+
+/// Those of files, sockets and tables are the figures of the tables that have these alone.
+fn of_all(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for w in state.server.reports.waits.totals().iter().filter(|w| !w.wait.is_of_file()) {
+        let average = w.ns.checked_div(w.count).unwrap_or(0);
+        emit(&[text(w.wait.name()), Value::UInt(w.count), ps(w.ns), ps(w.least_ns), ps(average), ps(w.most_ns)])?;
+    }
+    objects::emit_file_waits(emit)?;
+    sockets::emit_wait(state, emit)?;
+    usage::emit_wait(state, emit)
 }
 
 fn by_thread(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
@@ -59,6 +71,14 @@ fn by_user(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
 
 fn by_host(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     waits_of(state, Of::Host, emit)
+}
+
+fn forget_all(core: &Core) {
+    core.reports.waits.reset();
+    objects::forget_files(core);
+    sockets::forget_events(core);
+    usage::forget_tables(core);
+    core.registry.forget_waits(Some(Of::All));
 }
 
 fn forget_threads(core: &Core) {
