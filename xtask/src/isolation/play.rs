@@ -8,8 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A step that neither ends nor waits for a lock within this has hung.
+/// A session that waits for so long when nobody is left to wait for has hung.
 const HANG: Duration = Duration::from_secs(40);
+/// A step that has not ended within this waits, whatever the server counts.
+const UNTOLD: Duration = Duration::from_secs(4);
 
 /// One server: a controlling connection, and sessions that run statements on threads of their own.
 pub(super) struct Stage {
@@ -250,8 +252,9 @@ impl Stage {
             } else if still.get_or_insert_with(Instant::now).elapsed() > patience {
                 break;
             }
-            if begin.elapsed() > HANG {
-                return Err("a step neither ends nor waits for a lock".to_owned());
+            // MariaDB does not count who waits for a row of a cascade. One that has hung is noticed in the end.
+            if begin.elapsed() > UNTOLD {
+                break;
             }
         }
         told.sort_by_key(|(who, _)| (*who != first, *who));

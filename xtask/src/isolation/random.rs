@@ -199,10 +199,11 @@ pub(super) fn compare(a: &mut Stage, b: &mut Stage, seed: u64, plays: u64) -> Re
     for seed in seed..seed + plays {
         let mut play = Steps::any(&mut Random::new(seed));
         steps += play.taken.len();
-        if play.differ(&mut pair, PATIENCE[0])?.is_none() {
+        let lost = |e: String| format!("seed {seed}:{}\n  {e}", play.text());
+        if play.differ(&mut pair, PATIENCE[0]).map_err(lost)?.is_none() {
             continue;
         }
-        let Some(mut shown) = play.differ(&mut pair, PATIENCE[1])? else { continue };
+        let Some(mut shown) = play.differ(&mut pair, PATIENCE[1]).map_err(lost)? else { continue };
         if let Some(reason) = explained(&play, &shown) {
             *why.entry(reason).or_default() += 1;
             continue;
