@@ -626,7 +626,7 @@ mod tests {
             ("ROUND(1.298, 1)", "decimal(3,1) not null"),
             ("ROUND(1.298, 5)", "decimal(6,5) not null"),
             ("TRUNCATE(1.298, 1)", "decimal(2,1) not null"),
-            ("CEIL(1.23)", "bigint(3)"),
+            ("CEIL(1.23)", "bigint(21)"),
             ("ABS(-1.5)", "decimal(2,1) not null"),
             ("FLOOR(123456789012345678901.5)", "decimal(22,0) not null"),
             ("SQRT(4)", "double"),

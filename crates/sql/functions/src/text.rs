@@ -661,7 +661,7 @@ mod tests {
             ("CONCAT('ab', 1)", "varchar(4) not null"),
             ("CONCAT('ab', NULL)", "varchar(2)"),
             ("CONCAT(x'00', 'a')", "varbinary(5) not null"),
-            ("LENGTH('a')", "bigint(10)"),
+            ("LENGTH('a')", "bigint(11)"),
             ("SUBSTRING('abcdef', 3)", "varchar(4) not null"),
             ("SUBSTRING('abcdef', -3, 2)", "varchar(2) not null"),
             ("LEFT('abcdef', 2)", "varchar(2) not null"),

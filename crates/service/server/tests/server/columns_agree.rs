@@ -314,12 +314,23 @@ fn expression(r: &mut Random, columns: usize, depth: usize, shapes: &[&str]) -> 
 type Told = (u8, u32, u16, u8, u16);
 
 /// What is told of a column, but its names and what depends on keys. As in MySQL, an expression is told of as binary
-/// where a column of numbers or times is not, and texts may have 31 digits.
+/// where a column of numbers or times is not, and texts may have 31 digits. Long texts, documents and numbers that are
+/// computed have lengths of their own, and only the YEAR of a column has leading zeros.
 fn told(c: &ColumnInfo) -> Told {
+    match c.ty {
+        245 => return (245, 0, 0, 0, 0),
+        249..=252 => return (252, 0, c.collation, 0, c.flags & BINARY),
+        _ => {}
+    }
+    let length = match (c.ty, c.length) {
+        (4 | 5, _) if c.decimals == 31 => 0,
+        (8, 21) => 20,
+        (_, length) => length,
+    };
     let text = c.collation != 63 || c.ty >= 247;
     let decimals = if text { 0 } else { c.decimals };
-    let flags = if text { BINARY } else { 0 } | UNSIGNED | ZEROFILL;
-    (c.ty, c.length, c.collation, decimals, c.flags & flags)
+    let flags = if text { BINARY } else { 0 } | UNSIGNED | if c.ty == 13 { 0 } else { ZEROFILL };
+    (c.ty, length, c.collation, decimals, c.flags & flags)
 }
 
 fn ask(c: &mut Connection, sql: &str) -> Option<ResultSet> {
