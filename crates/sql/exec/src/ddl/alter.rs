@@ -101,6 +101,9 @@ pub(super) fn alter_table(alter: &AlterTable, edit: &mut Edit<'_>, cx: &mut DdlC
     let mut alteration = maker.finish(schema.into(), edit.snapshot(), cx)?;
     generated_key::check_alter(alter, &old, &alteration.definition, cx.generate_primary_key)?;
     partition::alter(alter, &old, &mut alteration, edit, cx)?;
+    if old.temporary {
+        super::check_temporary(&alteration.definition)?;
+    }
     asked.check_alteration(alter, &old, &alteration, cx)?;
     alteration.rebuild =
         alteration.rebuild || !expressions::rows_keep(&old, &alteration.definition, &alteration.columns)?;

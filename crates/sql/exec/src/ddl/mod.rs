@@ -391,6 +391,17 @@ fn create_database(
     }
 }
 
+/// Errors 1562 and 1796: what a temporary table may not have.
+fn check_temporary(definition: &TableDefinition) -> Result<()> {
+    if definition.partitioning.is_some() {
+        return Err(sql_err!(PartitionNoTemporary));
+    }
+    if definition.indexes.iter().any(|i| matches!(i.method, gannet_schema::Method::FullText(_))) {
+        return Err(sql_err!(InnodbNoFtTempTable));
+    }
+    Ok(())
+}
+
 /// Temporary tables and others have their names apart.
 fn is_taken(edit: &Edit<'_>, schema: &str, name: &str, temporary: bool) -> bool {
     if temporary {
@@ -437,8 +448,8 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
     if cx.require_primary_key && !definition.indexes.iter().any(|i| i.kind == gannet_schema::IndexKind::Primary) {
         return Err(sql_err!(TableWithoutPk));
     }
-    if create.temporary && definition.partitioning.is_some() {
-        return Err(sql_err!(PartitionNoTemporary));
+    if create.temporary {
+        check_temporary(&definition)?;
     }
     let now = (cx.settings.now_us / 1_000_000) as u64;
     if create.temporary {

@@ -59,8 +59,8 @@ pub fn traditional(plan: &Plan, parts: &Shown) -> Vec<ExplainRow> {
     let simple = plan.subplans.is_empty() && plan.ctes.is_empty();
     let first = if simple { "SIMPLE" } else { "PRIMARY" };
     match &plan.kind {
-        PlanKind::Query(root) => table.block(root, 1, first),
-        PlanKind::PointSelect(point) => table.block(&point.query, 1, first),
+        PlanKind::Query(root) => table.block(root, 1, first, Vec::new()),
+        PlanKind::PointSelect(point) => table.block(&point.query, 1, first, Vec::new()),
         PlanKind::Insert(insert) => {
             let name = Some(plan.tables[insert.table as usize].alias.to_string());
             let verb = if insert.replace { "REPLACE" } else { "INSERT" };
@@ -74,11 +74,16 @@ pub fn traditional(plan: &Plan, parts: &Shown) -> Vec<ExplainRow> {
                 ..ExplainRow::default()
             });
             if let InsertSource::Query(root) = &insert.source {
-                table.block(root, 1, "SIMPLE");
+                table.block(root, 1, first, Vec::new());
             }
         }
-        PlanKind::Update(update) => table.block(&update.input, 1, "UPDATE"),
-        PlanKind::Delete(delete) => table.block(&delete.input, 1, "DELETE"),
+        PlanKind::Update(update) => {
+            let mut assigned = Vec::new();
+            let values = update.targets.iter().flat_map(|t| &t.assignments).filter_map(|a| a.value.as_ref());
+            values.for_each(|value| subqueries(value, &mut assigned));
+            table.block(&update.input, 1, "UPDATE", assigned);
+        }
+        PlanKind::Delete(delete) => table.block(&delete.input, 1, "DELETE", Vec::new()),
     }
     table.rows
 }
@@ -97,10 +102,11 @@ struct Above {
 }
 
 impl<'p> Tables<'p> {
-    fn block(&mut self, root: &'p Physical, id: u64, select_type: &str) {
+    /// A block, and behind it the derived tables and subqueries of its expressions; `later` has those of expressions
+    /// that are not in the tree.
+    fn block(&mut self, root: &'p Physical, id: u64, select_type: &str, mut later: Vec<(u32, &'static str)>) {
         let mut above = Above::default();
         let start = self.rows.len();
-        let mut later: Vec<(u32, &'static str)> = Vec::new();
         let mut derived: Vec<(&'p Physical, u64)> = Vec::new();
         self.walk(root, id, select_type, &mut above, &mut later, &mut derived, None);
         if self.rows.len() == start {
@@ -119,14 +125,14 @@ impl<'p> Tables<'p> {
             row.extra = Some(all.join("; "));
         }
         for (node, number) in derived {
-            self.block(node, number, "DERIVED");
+            self.block(node, number, "DERIVED", Vec::new());
         }
         for (number, kind) in later {
             let plan = self.plan;
             let Some(sub) = plan.subplans.get(number as usize) else { continue };
             let kind = if sub.correlated && kind == "SUBQUERY" { "DEPENDENT SUBQUERY" } else { kind };
             let select = first_select(&sub.root).map_or(u64::from(number) + 2, u64::from);
-            self.block(&sub.root, select, kind);
+            self.block(&sub.root, select, kind, Vec::new());
         }
     }
 
@@ -180,17 +186,18 @@ impl<'p> Tables<'p> {
                 above.words.push("Using temporary");
             }
             Op::SetOperation { inputs, distinct, .. } => {
+                let mut numbers = Vec::with_capacity(inputs.len());
                 for (i, input) in inputs.iter().enumerate() {
-                    let number = first_select(input).map_or(id + i as u64, u64::from);
-                    self.block(input, number, if i == 0 { "PRIMARY" } else { "UNION" });
+                    // One without a table comes behind the subqueries of the one before it.
+                    let last = self.rows.iter().filter_map(|row| row.id).max().unwrap_or(0);
+                    let number = first_select(input).map_or(if i == 0 { id } else { last + 1 }, u64::from);
+                    self.block(input, number, if i == 0 { "PRIMARY" } else { "UNION" }, Vec::new());
+                    numbers.push(number.to_string());
                 }
                 if *distinct {
                     self.rows.push(ExplainRow {
                         select_type: "UNION RESULT".into(),
-                        table: Some(format!(
-                            "<union{}>",
-                            (0..inputs.len()).map(|i| (id + i as u64).to_string()).collect::<Vec<_>>().join(",")
-                        )),
+                        table: Some(format!("<union{}>", numbers.join(","))),
                         access: Some("ALL".into()),
                         extra: Some("Using temporary".into()),
                         ..ExplainRow::default()

@@ -558,6 +558,7 @@ errors! {
     1792 "25006" CantExecuteInReadOnlyTransaction "Cannot execute statement in a READ ONLY transaction.";
     1793 "HY000" TooLongTablePartitionComment "Comment for table partition '{}' is too long (max = {})";
     1795 "HY000" InnodbFtLimit "InnoDB presently supports one FULLTEXT index creation at a time";
+    1796 "HY000" InnodbNoFtTempTable "Cannot create FULLTEXT index on temporary InnoDB table";
     1798 "HY000" InnodbFtWrongDocidIndex "Index '{}' is of wrong type for an InnoDB FULLTEXT index";
     1799 "HY000" InnodbOnlineLogTooBig "Creating index '{}' required more than 'innodb_online_alter_log_max_size' bytes of modification log. Please try again.";
     1800 "HY000" UnknownAlterAlgorithm "Unknown ALGORITHM '{}'";
