@@ -23,6 +23,11 @@ fn of_mysql(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
         [Outcome::Done(_), Outcome::Done(_)] if sql.contains(" / ") || sql.contains("AVG(") => {
             Some("MySQL 9 rounds quotients and averages to the digits of their types where they are used further")
         }
+        [Outcome::Done(a), Outcome::Done(b)]
+            if sql.contains("WITH ROLLUP") && a.rows.is_empty() && b.rows.len() == 1 =>
+        {
+            Some("MySQL 9 gives the total of no rows at all")
+        }
         _ => None,
     }
 }
