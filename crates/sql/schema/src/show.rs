@@ -406,7 +406,9 @@ pub fn column_default(column: &Column) -> Option<String> {
             None => default_text(value, &column.ty),
             Some(bytes) if bytes.is_empty() => String::new(),
             // What fills a BINARY up is left out here.
-            Some(bytes) if column.ty.id == TypeId::Binary => hexadecimal(&bytes[..bytes.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1)]),
+            Some(bytes) if column.ty.id == TypeId::Binary => {
+                hexadecimal(&bytes[..bytes.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1)])
+            }
             Some(bytes) => hexadecimal(&bytes),
         }),
     }

@@ -519,11 +519,9 @@ impl Binder<'_> {
             bound.ascii = separator.is_ascii();
             args.push(bound);
         }
-        // A constant is there in each row.
+        // COUNT of a constant counts rows.
         let is_there = |a: &Bound| matches!(&a.expr.kind, ExprKind::Literal(value) if !value.is_null());
-        if call.func == AggregateFunc::Count && !call.distinct && args.iter().all(is_there) {
-            args.clear();
-        }
+        args.retain(|a| call.func != AggregateFunc::Count || call.distinct || !is_there(a));
         Ok((args, order))
     }
 

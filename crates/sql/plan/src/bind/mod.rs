@@ -25,6 +25,7 @@ mod target;
 pub(crate) mod types;
 mod unique;
 mod view;
+mod view_text;
 
 use crate::expr::{Expr, ExprKind};
 use crate::logical::Arena;
@@ -40,7 +41,8 @@ pub(crate) use dml::{BoundDelete, BoundInsert, BoundSource, BoundTarget, BoundUp
 pub(crate) use group::replace_keys;
 pub(crate) use target::BoundCheck;
 pub use unique::uniquely_named;
-pub use view::{Definition, definition, explained, view_tables, view_text_in};
+pub use view::{Definition, definition};
+pub use view_text::{explained, view_tables, view_text_in};
 
 /// What is being bound.
 pub(crate) struct Binder<'a> {
@@ -68,7 +70,7 @@ pub(crate) struct Binder<'a> {
     /// Expressions and queries bound so far.
     bound: Bound,
     /// What names stood for, when the statement is to be printed with all of them qualified.
-    names: Option<view::Names>,
+    names: Option<view_text::Names>,
     /// The row that was to be inserted, inside ON DUPLICATE KEY UPDATE: the name of its table, those of its columns
     /// with their ordinals, its first column.
     new_row: Option<NewRow>,

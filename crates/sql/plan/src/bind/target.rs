@@ -91,7 +91,8 @@ impl Binder<'_> {
         views.iter().find(|v| id >= v.first && id < v.first + v.width)
     }
 
-    /// Marks views as updated, and gives the targets their conditions. Errors 1288, and 1393 for a second table of one view.
+    /// Marks views as updated, and gives the targets their conditions. Errors 1288, and 1393 for a second table of one
+    /// view.
     pub(super) fn updated_through(&mut self, views: Vec<ThroughView>, targets: &mut [BoundTarget]) -> Result<()> {
         for view in views {
             let of_view = |t: &&mut BoundTarget| view.bases.contains(&t.first);

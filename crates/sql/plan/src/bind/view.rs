@@ -2,8 +2,9 @@
 //! writes through them reaches the tables below; and how a definition is brought into the form which the dictionary
 //! keeps.
 
-use super::from::{FromBuilder, place};
+use super::from::FromBuilder;
 use super::target::{BoundCheck, Conditions, ThroughView};
+use super::view_text::{Names, Walk, Work, parse};
 use super::{Binder, RowsBy, error};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Body, ColId, Label, Query, Rel, RelKind};
@@ -11,11 +12,10 @@ use crate::options::PlanOptions;
 use crate::physical::RowLock;
 use crate::plan::Intent;
 use crate::rewrite::{merge, substitute};
-use gannet_parser::ast::{self, Ident, ObjectName, QueryBody, SelectItem, Statement, TableRef};
-use gannet_parser::{LexMode, printer};
+use gannet_parser::ast::{self, Ident, ObjectName, Statement};
+use gannet_parser::printer;
 use gannet_schema::{CatalogSnapshot, CheckOption, RowSource, Table, View, ViewAlgorithm};
-use gannet_types::{ErrorCode, Level, Result, SqlError, SqlType, Value, Warning};
-use std::collections::{HashMap, HashSet};
+use gannet_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use std::sync::Arc;
 
 fn has_outer(from: &crate::logical::From) -> bool {
@@ -39,30 +39,25 @@ fn blocks_of_view(query: &Query, each: &mut impl FnMut(&Block)) {
     }
 }
 
-/// What the names in a statement's text refer to, by the position of the name.
-#[derive(Default)]
-pub(crate) struct Names {
-    /// Schema and table of a column's relation, or the relation's alias.
-    columns: HashMap<u32, ObjectName>,
-    /// Columns of `*` and `t.*`: relation and column.
-    wildcards: HashMap<u32, Vec<(ObjectName, Box<str>)>>,
-    /// Columns that USING and NATURAL compare, by the place of the join's right side.
-    pairs: HashMap<u32, Vec<(ast::ColumnRef, ast::ColumnRef)>>,
-    /// Schemas of tables.
-    tables: HashMap<u32, Box<str>>,
-    /// Schemas of stored functions.
-    pub(super) routines: HashMap<u32, Box<str>>,
-    /// Subqueries that are the one expression they select.
-    reduced: HashSet<u32>,
-    /// Aliases of tables are named with their schemas, too.
-    full: bool,
-}
-
-impl Names {
-    /// The subquery is the one expression that it selects.
-    pub(super) fn reduce(&mut self, query: &ast::Query) {
-        self.reduced.insert(query.span.start);
-    }
+/// UPDATE and DELETE may go through the view with this query as far as its tables are concerned: all joins are
+/// inner, and none of its subqueries reads a table that it selects from.
+fn reaches_tables(binder: &Binder<'_>, query: &Query) -> bool {
+    let (mut tables, mut sound) = (Vec::new(), true);
+    blocks_of_view(query, &mut |block| {
+        tables.extend(block.rels.iter().filter_map(|rel| match rel.kind {
+            RelKind::Base(slot) => Some(binder.arena.tables[slot as usize].table.id),
+            _ => None,
+        }));
+    });
+    blocks_of_view(query, &mut |block| {
+        block.for_each_own_expr(&mut |e| {
+            let mut e = e.clone();
+            substitute(&mut e, &binder.arena.replaced);
+            sound &= tables.iter().all(|table| binder.read_in(&e, *table).is_none());
+        });
+        sound &= !block.from.as_ref().is_some_and(has_outer);
+    });
+    sound
 }
 
 /// The column whose values an expression gives unchanged: COLLATE may stand around it.
@@ -161,7 +156,7 @@ impl Binder<'_> {
             self.conditions(inner, slot, false, &mut conditions);
             merge::view(&mut self.arena, inner, false);
             let (mut bases, mut others, mut computed) = (Vec::new(), Vec::new(), Vec::new());
-            let merged = merge::can_change(&self.arena, inner) && self.reaches_tables(inner);
+            let merged = merge::can_change(&self.arena, inner) && reaches_tables(self, inner);
             if let Body::Block(below) = &inner.body {
                 computed.extend(below.items.iter().map(|item| item.expr.clone()));
                 computed.iter_mut().for_each(|e| substitute(e, &self.arena.replaced));
@@ -178,27 +173,6 @@ impl Binder<'_> {
             merge::views(&mut self.arena, block);
         }
         all
-    }
-
-    /// UPDATE and DELETE may go through the view with this query as far as its tables are concerned: all joins are
-    /// inner, and none of its subqueries reads a table that it selects from.
-    fn reaches_tables(&self, query: &Query) -> bool {
-        let (mut tables, mut sound) = (Vec::new(), true);
-        blocks_of_view(query, &mut |block| {
-            tables.extend(block.rels.iter().filter_map(|rel| match rel.kind {
-                RelKind::Base(slot) => Some(self.arena.tables[slot as usize].table.id),
-                _ => None,
-            }));
-        });
-        blocks_of_view(query, &mut |block| {
-            block.for_each_own_expr(&mut |e| {
-                let mut e = e.clone();
-                substitute(&mut e, &self.arena.replaced);
-                sound &= tables.iter().all(|table| self.read_in(&e, *table).is_none());
-            });
-            sound &= !block.from.as_ref().is_some_and(has_outer);
-        });
-        sound
     }
 
     /// The conditions which WITH CHECK OPTION of a view, or of one above it, makes rows meet.
@@ -409,34 +383,6 @@ impl Binder<'_> {
     }
 }
 
-/// Joins in parentheses and commas as joins, as MySQL prints them.
-fn grouped(list: Vec<TableRef>) -> Option<TableRef> {
-    let mut joined: Option<TableRef> = None;
-    for table in list {
-        let table = match table {
-            TableRef::Join(join) => TableRef::Nested(vec![TableRef::Join(join)]),
-            TableRef::Nested(inner) => grouped(inner)?,
-            other => other,
-        };
-        joined = Some(match joined {
-            None => table,
-            Some(left) => {
-                let (kind, condition) = (ast::JoinKind::Inner, ast::JoinCondition::None);
-                let join = ast::Join { left, right: table, kind, condition };
-                TableRef::Nested(vec![TableRef::Join(Box::new(join))])
-            }
-        });
-    }
-    joined
-}
-
-fn parse(text: &str) -> Result<ast::Query> {
-    match gannet_parser::parse(text.as_bytes(), LexMode::default()).map(|p| p.statement) {
-        Ok(Statement::Query(query)) => Ok(*query),
-        _ => Err(SqlError::internal("a view's text is not a query")),
-    }
-}
-
 /// A view's definition, as the dictionary keeps it.
 pub struct Definition {
     /// The query, every name with its schema or alias, every column with a name.
@@ -470,7 +416,7 @@ pub fn definition(
     merge::view(&mut binder.arena, &mut bound, false);
     let mergeable = merge::can_merge(&bound);
     let updatable = merge::selects_rows(&bound)
-        && binder.reaches_tables(&bound)
+        && reaches_tables(&binder, &bound)
         && match &bound.body {
             Body::Block(block) => {
                 let table = |slot: u32| &binder.arena.tables[slot as usize].table;
@@ -487,352 +433,4 @@ pub fn definition(
     let text = String::from_utf8(printer::statement(&Statement::Query(Box::new(query))));
     let text = text.map_err(|_| SqlError::unsupported("strings outside of UTF-8 in views"))?;
     Ok(Definition { query: text.into(), updatable, mergeable })
-}
-
-/// What a walk over a query's tree does.
-enum Work<'w> {
-    /// Puts qualifiers, and aliases of columns, into it.
-    Qualify(Names),
-    /// Shows each qualifier of a column and each name of a table.
-    Relations(&'w mut dyn FnMut(&mut ObjectName, bool)),
-}
-
-struct Walk<'w> {
-    work: Work<'w>,
-    /// Subqueries of expressions around: their columns stay unnamed.
-    inside: u32,
-    /// For EXPLAIN: SELECTs so far, each is marked by its number. Variables are allowed.
-    explained: Option<u32>,
-    /// For EXPLAIN: the marks of subqueries that are shown as their expressions.
-    reduced: Vec<Box<str>>,
-}
-
-impl<'w> Walk<'w> {
-    fn new(work: Work<'w>) -> Walk<'w> {
-        Walk { work, inside: 0, explained: None, reduced: Vec::new() }
-    }
-
-    fn query(&mut self, query: &mut ast::Query) -> Result<()> {
-        if let Some(with) = &mut query.with {
-            for cte in &mut with.ctes {
-                let inside = std::mem::take(&mut self.inside);
-                let done = self.query(&mut cte.query);
-                self.inside = inside;
-                done?;
-            }
-        }
-        self.body(&mut query.body)?;
-        for item in &mut query.order_by {
-            self.expr(&mut item.expr)?;
-        }
-        if let Some(limit) = &mut query.limit {
-            self.expr(&mut limit.count)?;
-            limit.offset.iter_mut().try_for_each(|e| self.expr(e))?;
-        }
-        Ok(())
-    }
-
-    fn body(&mut self, body: &mut QueryBody) -> Result<()> {
-        match body {
-            QueryBody::Select(select) => self.select(select),
-            QueryBody::Values(rows) => rows.iter_mut().flatten().try_for_each(|e| self.expr(e)),
-            QueryBody::Table(name) => {
-                let wildcard = SelectItem::Wildcard(ast::Span::default());
-                let factor = ast::TableFactor {
-                    name: (**name).clone(),
-                    partitions: Vec::new(),
-                    alias: None,
-                    index_hints: Vec::new(),
-                };
-                let mut select = ast::Select::empty();
-                select.items.push(wildcard);
-                select.from.push(TableRef::Table(Box::new(factor)));
-                self.select(&mut select)?;
-                *body = QueryBody::Select(select);
-                Ok(())
-            }
-            QueryBody::Query(inner) => self.query(inner),
-            QueryBody::Set(set) => {
-                self.body(&mut set.first)?;
-                set.rest.iter_mut().try_for_each(|arm| self.body(&mut arm.body))
-            }
-        }
-    }
-
-    fn select(&mut self, select: &mut ast::Select) -> Result<()> {
-        if let Some(n) = &mut self.explained {
-            *n += 1;
-            select.hints = Some(format!("{NUMBER}{n}").into());
-        }
-        for table in &mut select.from {
-            self.table_ref(table)?;
-        }
-        if matches!(self.work, Work::Qualify(_)) {
-            select.from = grouped(std::mem::take(&mut select.from)).into_iter().collect();
-        }
-        let mut items = Vec::with_capacity(select.items.len());
-        for mut item in std::mem::take(&mut select.items) {
-            let at = match &item {
-                _ if !matches!(self.work, Work::Qualify(_)) => None,
-                SelectItem::Wildcard(span) => Some(span.start),
-                SelectItem::TableWildcard(name) => Some(name.name.span.start),
-                SelectItem::Expr { .. } => None,
-            };
-            if let Some(at) = at {
-                let Work::Qualify(names) = &self.work else { continue };
-                for (relation, column) in names.wildcards.get(&at).cloned().unwrap_or_default() {
-                    let name = Ident::new(&column);
-                    let expr =
-                        ast::Expr::Column(ast::ColumnRef { qualifier: Some(Box::new(relation)), column: name.clone() });
-                    items.push(SelectItem::Expr { expr, alias: Some(name), text: ast::SourceText::default() });
-                }
-                continue;
-            }
-            if let SelectItem::Expr { expr, alias, text } = &mut item {
-                let name = super::select::item_name(expr, alias.as_ref(), text);
-                self.expr(expr)?;
-                if self.inside == 0 && matches!(self.work, Work::Qualify(_)) {
-                    *alias = Some(Ident::new(&name));
-                }
-            }
-            items.push(item);
-        }
-        select.items = items;
-        let exprs = select.filter.iter_mut().chain(select.group_by.iter_mut().map(|g| &mut g.expr));
-        exprs.chain(&mut select.having).try_for_each(|e| self.expr(e))?;
-        select.windows.iter_mut().try_for_each(|(_, spec)| self.window(spec))
-    }
-
-    fn window(&mut self, spec: &mut ast::WindowSpec) -> Result<()> {
-        let exprs = spec.partition_by.iter_mut().chain(spec.order_by.iter_mut().map(|o| &mut o.expr));
-        exprs.into_iter().try_for_each(|e| self.expr(e))
-    }
-
-    fn table_ref(&mut self, table: &mut TableRef) -> Result<()> {
-        match table {
-            TableRef::Table(factor) => {
-                match &mut self.work {
-                    Work::Qualify(names) => {
-                        if let Some(schema) = names.tables.get(&factor.name.name.span.start) {
-                            factor.name.schema = Some(Ident::new(schema));
-                        }
-                    }
-                    Work::Relations(show) => show(&mut factor.name, true),
-                }
-                Ok(())
-            }
-            TableRef::Derived(derived) => {
-                let inside = std::mem::take(&mut self.inside);
-                let done = self.query(&mut derived.query);
-                self.inside = inside;
-                done
-            }
-            TableRef::JsonTable(table) => self.expr(&mut table.expr),
-            TableRef::Join(join) => {
-                self.write_out(join);
-                self.table_ref(&mut join.left)?;
-                self.table_ref(&mut join.right)?;
-                if matches!(self.work, Work::Qualify(_)) {
-                    for side in [&mut join.left, &mut join.right] {
-                        let nothing = TableRef::Nested(Vec::new());
-                        if let Some(side_grouped) = grouped(vec![std::mem::replace(side, nothing)]) {
-                            *side = side_grouped;
-                        }
-                    }
-                }
-                match &mut join.condition {
-                    ast::JoinCondition::On(e) => self.expr(e),
-                    _ => Ok(()),
-                }
-            }
-            TableRef::Nested(list) => list.iter_mut().try_for_each(|t| self.table_ref(t)),
-        }
-    }
-
-    /// USING and NATURAL become comparisons: columns that the tables get later do not take part.
-    fn write_out(&self, join: &mut ast::Join) {
-        let Work::Qualify(names) = &self.work else { return };
-        if !matches!(join.condition, ast::JoinCondition::Using(_) | ast::JoinCondition::Natural) {
-            return;
-        }
-        let pairs = names.pairs.get(&place(&join.right)).map_or(&[][..], |p| p);
-        let equal = |(a, b): &(ast::ColumnRef, ast::ColumnRef)| ast::Expr::Binary {
-            op: ast::BinaryOp::Eq,
-            left: Box::new(ast::Expr::Column(a.clone())),
-            right: Box::new(ast::Expr::Column(b.clone())),
-        };
-        let mut all: Vec<ast::Expr> = pairs.iter().map(equal).collect();
-        join.condition = match all.len() {
-            // An outer join needs a condition.
-            0 => match join.kind {
-                ast::JoinKind::Left | ast::JoinKind::Right => {
-                    let always = ast::Literal::new(ast::LiteralValue::Bool(true));
-                    ast::JoinCondition::On(ast::Expr::Literal(always))
-                }
-                ast::JoinKind::Inner | ast::JoinKind::Straight => ast::JoinCondition::None,
-            },
-            1 => ast::JoinCondition::On(all.remove(0)),
-            _ => ast::JoinCondition::On(ast::Expr::And(all)),
-        };
-    }
-
-    fn column(&mut self, column: &mut ast::ColumnRef) {
-        match &mut self.work {
-            Work::Qualify(names) => {
-                if let Some(relation) = names.columns.get(&column.column.span.start) {
-                    column.qualifier = Some(Box::new(relation.clone()));
-                }
-            }
-            Work::Relations(show) => {
-                if let Some(qualifier) = &mut column.qualifier {
-                    show(qualifier, false);
-                }
-            }
-        }
-    }
-
-    fn expr(&mut self, e: &mut ast::Expr) -> Result<()> {
-        match e {
-            ast::Expr::UserVar(_) | ast::Expr::SysVar(_) | ast::Expr::Param(_) | ast::Expr::Assign { .. }
-                if self.explained.is_none() =>
-            {
-                return Err(error(ErrorCode::ViewSelectVariable, &[]));
-            }
-            ast::Expr::Call(call) if call.schema.is_none() => {
-                if let Work::Qualify(names) = &self.work
-                    && let Some(schema) = names.routines.get(&call.span.start)
-                {
-                    call.schema = Some(ast::Ident { text: schema.clone(), span: call.span });
-                }
-            }
-            ast::Expr::Column(column) => self.column(column),
-            ast::Expr::JsonPath { column, .. } => self.column(column),
-            ast::Expr::DefaultOf(column) => self.column(column),
-            ast::Expr::Match(search) => search.columns.iter_mut().for_each(|column| self.column(column)),
-            ast::Expr::Aggregate(aggregate) => {
-                // COUNT(*), in MySQL's words.
-                if aggregate.args.is_empty() && matches!(self.work, Work::Qualify(_)) {
-                    aggregate.args.push(ast::Expr::Literal(ast::Literal::new(ast::LiteralValue::Int(0))));
-                }
-                aggregate.order_by.iter_mut().try_for_each(|o| self.expr(&mut o.expr))?;
-                if let Some(ast::WindowRef::Spec(spec)) = &mut aggregate.over {
-                    self.window(spec)?;
-                }
-            }
-            ast::Expr::Window(window) => {
-                if let ast::WindowRef::Spec(spec) = &mut window.over {
-                    self.window(spec)?;
-                }
-            }
-            ast::Expr::Subquery(query) => {
-                self.subquery(query)?;
-                if let Some(only) = self.reduced(query) {
-                    *e = only;
-                    return Ok(());
-                }
-            }
-            ast::Expr::Exists(query) => self.subquery(query)?,
-            ast::Expr::InSubquery { query, .. } | ast::Expr::Quantified { query, .. } => self.subquery(query)?,
-            _ => {}
-        }
-        let mut outcome = Ok(());
-        e.for_each_child_mut(&mut |c| {
-            if outcome.is_ok() {
-                outcome = self.expr(c);
-            }
-        });
-        outcome
-    }
-
-    /// For EXPLAIN: the expression that stands for a subquery.
-    fn reduced(&mut self, query: &mut ast::Query) -> Option<ast::Expr> {
-        let Work::Qualify(names) = &self.work else { return None };
-        if self.explained.is_none() || !names.reduced.contains(&query.span.start) {
-            return None;
-        }
-        let select = only_select(&mut query.body)?;
-        let Some(SelectItem::Expr { expr, .. }) = select.items.pop() else { return None };
-        self.reduced.extend(select.hints.take());
-        Some(expr)
-    }
-
-    fn subquery(&mut self, query: &mut ast::Query) -> Result<()> {
-        self.inside += 1;
-        let done = self.query(query);
-        self.inside -= 1;
-        done
-    }
-}
-
-/// The SELECT that a query is, with nothing around it but parentheses.
-fn only_select(body: &mut QueryBody) -> Option<&mut ast::Select> {
-    match body {
-        QueryBody::Select(select) => Some(select),
-        QueryBody::Query(inner) => only_select(&mut inner.body),
-        _ => None,
-    }
-}
-
-/// Marks the number of a SELECT, in the place of its hints, until it is printed.
-const NUMBER: char = '\u{1}';
-
-/// EXPLAIN's notes of a query: 1249 for each subquery that is its one expression, 1003 with the query, every name in
-/// full, every SELECT numbered. Errors of the query.
-pub fn explained(query: &ast::Query, snapshot: &CatalogSnapshot, options: &PlanOptions<'_>) -> Result<Vec<Warning>> {
-    let mut query = query.clone();
-    let mut binder = Binder::new(snapshot, options);
-    binder.names = Some(Names { full: true, ..Names::default() });
-    binder.top_query(&query)?;
-    let names = binder.names.take().unwrap_or_default();
-    let mut walk = Walk { explained: Some(0), ..Walk::new(Work::Qualify(names)) };
-    walk.query(&mut query)?;
-    let note = |code, text: &str| Warning::new(Level::Note, code, &[&text]);
-    let numbers = walk.reduced.iter().map(|mark| mark.trim_start_matches(NUMBER));
-    let mut notes: Vec<Warning> = numbers.map(|n| note(ErrorCode::SelectReduced, n)).collect();
-    query.into = None;
-    let printed = String::from_utf8_lossy(&printer::statement(&Statement::Query(Box::new(query)))).into_owned();
-    let mut text = String::with_capacity(printed.len());
-    let mark = format!("/*+{NUMBER}");
-    let mut rest = printed.as_str();
-    // Hints stand behind the verb, numbers before it.
-    while let Some(at) = rest.find(&mark) {
-        let (before, behind) = (&rest[..at], &rest[at + mark.len()..]);
-        let Some(end) = behind.find("*/ ") else { break };
-        let verb = before.rfind("select").unwrap_or(at);
-        text.push_str(&before[..verb]);
-        text.push_str(&format!("/* select#{} */ {}", &behind[..end], &before[verb..]));
-        rest = &behind[end + 3..];
-    }
-    text.push_str(rest);
-    notes.push(note(ErrorCode::Yes, &text));
-    Ok(notes)
-}
-
-/// The tables that a stored view's query names: schema and name, in order, each once.
-pub fn view_tables(text: &str) -> Result<Vec<(Box<str>, Box<str>)>> {
-    let mut query = parse(text)?;
-    let mut all: Vec<(Box<str>, Box<str>)> = Vec::new();
-    let mut note = |name: &mut ObjectName, table| {
-        if table && let Some(schema) = &name.schema {
-            let found = (schema.text.clone(), name.name.text.clone());
-            if !all.contains(&found) {
-                all.push(found);
-            }
-        }
-    };
-    Walk::new(Work::Relations(&mut note)).query(&mut query)?;
-    Ok(all)
-}
-
-/// A stored view's text as SHOW CREATE VIEW prints it when `schema` is the default one: without that name.
-pub fn view_text_in(text: &str, schema: &str) -> Result<String> {
-    let mut query = parse(text)?;
-    let mut shorten = |name: &mut ObjectName, _| {
-        if name.schema.as_ref().is_some_and(|s| *s.text == *schema) {
-            name.schema = None;
-        }
-    };
-    Walk::new(Work::Relations(&mut shorten)).query(&mut query)?;
-    let printed = printer::statement(&Statement::Query(Box::new(query)));
-    String::from_utf8(printed).map_err(|_| SqlError::unsupported("strings outside of UTF-8 in views"))
 }
