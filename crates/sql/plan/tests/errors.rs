@@ -102,7 +102,7 @@ fn binder_errors() {
         ("update t1, t2 set b = 1 limit 1", "1221 Incorrect usage of UPDATE and LIMIT"),
         ("update (select 1 x) d set x = 2", "1288 The target table d of the UPDATE is not updatable"),
         ("delete nope from t1", "1109 Unknown table 'nope' in MULTI DELETE"),
-        ("select a from t1 for update of nope", "3568 Unresolved table name nope in locking clause."),
+        ("select a from t1 for update of nope", "3568 Unresolved table name `nope` in locking clause."),
         ("select * from t1 where match (c) against ('x')", "1191 Can't find FULLTEXT index matching the column list"),
     ];
     let mut wrong = Vec::new();

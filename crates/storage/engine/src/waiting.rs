@@ -53,7 +53,7 @@ impl Txn {
         }
         // While another transaction's stamp is on the row, this transaction cannot have relied on its lock of the
         // row.
-        self.show_progress();
+        show_weight(self);
         let store = &*self.engine.store;
         let active = || store.trx.state(trx) == TrxState::Active;
         self.owner.wait_stamp((&tree.shared.locks, name), trx, active, wait.left())?;
@@ -61,14 +61,14 @@ impl Txn {
     }
 
     pub(crate) fn wait_trx(&mut self, tree: &TreeHandle, name: &[u8], trx: TrxId, wait: Wait) -> Result<()> {
-        self.show_progress();
+        show_weight(self);
         let store = &*self.engine.store;
         self.owner.wait_trx_at((&tree.shared.locks, name), trx, || store.trx.state(trx) == TrxState::Active, wait)?;
         Ok(())
     }
 
     pub(crate) fn queue(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<Granted> {
-        self.show_progress();
+        show_weight(self);
         let locks = &tree.shared.locks;
         let granted = self.owner.lock_record(locks, name, Mode::Exclusive, wait.left())?;
         wait.queued.get_or_insert(granted.before);
@@ -101,7 +101,7 @@ impl Txn {
 
     /// Waits until no other transaction's gap lock keeps the key from being inserted.
     pub(crate) fn wait_for_gap(&mut self, tree: &TreeHandle, name: &[u8], wait: &mut LockWait) -> Result<()> {
-        self.show_progress();
+        show_weight(self);
         self.owner.wait_insert(&tree.shared.locks, name, wait.left())?;
         Ok(())
     }
@@ -113,11 +113,10 @@ impl Txn {
         }
     }
 
-    /// Publishes what was done so far for the deadlock detector and lists of transactions. Done before each wait and
-    /// with each page of undo; whoever lets the transaction rest between two statements does it, too.
+    /// Publishes what was done so far for lists of transactions: with each page of undo, before each wait; whoever lets
+    /// the transaction rest between two statements does it, too.
     pub fn show_progress(&self) {
         let (records, rows) = self.writer.as_ref().map_or((0, 0), |w| (w.records, w.rows));
-        self.owner.set_weight(records);
         let info = self.store().snapshots.info(self.cell);
         info.undo_records.store(records, Relaxed);
         info.rows.store(rows, Relaxed);
@@ -125,9 +124,16 @@ impl Txn {
 
     /// Takes an explicit lock.
     pub(crate) fn lock_key(&mut self, tree: &TreeHandle, name: &[u8], mode: LockMode, wait: Wait) -> Result<Granted> {
-        self.show_progress();
+        show_weight(self);
         Ok(self.owner.lock_record(&tree.shared.locks, name, mode.into(), wait)?)
     }
+}
+
+/// Before a wait for a row: [`Txn::show_progress`], and what the transaction weighs in a deadlock. One that has waited
+/// for names only weighs nothing, so that what waits for all names is not its victim.
+fn show_weight(txn: &Txn) {
+    txn.owner.set_weight(txn.weight());
+    txn.show_progress();
 }
 
 /// Whether the transaction ends within a microsecond or two. A transaction of one statement that runs on another core

@@ -117,6 +117,7 @@ const STATEMENTS: &[(&str, &[&str], u16)] = &[
     ("OPTIMIZE TABLE w.t", &["SELECT, INSERT ON w.t"], 0),
     ("CHECK TABLE w.t", &["SELECT ON w.t"], 0),
     ("CHECKSUM TABLE w.t", &["SELECT ON w.t"], 0),
+    ("LOAD INDEX INTO CACHE w.t", &["INDEX ON w.t"], 0),
     ("RESTART", &["SHUTDOWN ON *.*"], 3707),
     ("FLUSH PRIVILEGES", &["RELOAD ON *.*"], 0),
     ("FLUSH STATUS", &["FLUSH_STATUS ON *.*"], 0),
