@@ -186,7 +186,7 @@ impl Decimal {
         self.checked_add(&-*other)
     }
 
-    /// Product; its scale is the sum of scales, cut to [`PRODUCT_SCALE`]; `None` on overflow.
+    /// Product; its scale is the sum of scales, cut to 36 digits; `None` on overflow.
     pub fn checked_mul(&self, other: &Decimal) -> Option<Decimal> {
         let negative = self.negative != other.negative;
         let scale = u32::from(self.scale) + u32::from(other.scale);
