@@ -328,8 +328,8 @@ impl Print for PartitionDef {
                 for (i, row) in rows.iter().enumerate() {
                     sql.flag(i > 0, ",");
                     match &row[..] {
-                        // What begins with a parenthesis would be read as a row.
-                        [PartitionBound::Expr(e)] if super::expr(e).starts_with(b"(") => sql.parens(row),
+                        // What begins with a parenthesis would be read as a row; a plus is no part of the tree.
+                        [PartitionBound::Expr(e)] if super::expr(e).starts_with(b"(") => sql.s("+").p(e),
                         [one] => sql.p(one),
                         row => sql.parens(row),
                     };
