@@ -71,7 +71,7 @@ fn find(cx: &EvalContext<'_>, collation: CollationId, text: &[u8], what: &[u8], 
                 if end == rest.len() {
                     break;
                 }
-                end += charset.char_len(&rest[end..]);
+                end = (end + charset.char_len(&rest[end..])).min(rest.len());
             }
             work += 2 * WINDOW_MARGIN;
         }

@@ -317,7 +317,7 @@ fn query(r: &mut Random, t: &Table, u: &Table) -> (String, bool) {
 }
 
 /// What a query gives: rows, or an error's number.
-fn answer(c: &mut Connection, sql: &str, ordered: bool) -> Result<Vec<Vec<String>>, u16> {
+pub(crate) fn answer(c: &mut Connection, sql: &str, ordered: bool) -> Result<Vec<Vec<String>>, u16> {
     match c.query(sql) {
         Ok(set) => {
             let mut rows = set.texts();

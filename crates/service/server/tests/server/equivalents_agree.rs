@@ -15,9 +15,10 @@ mod rollups;
 mod walks;
 mod windows;
 
+use super::access_agrees::answer;
 use crate::common::random::{Random, setting};
 use crate::common::{Running, run};
-use gannet_wire::client::{Arg, Connection, Error};
+use gannet_wire::client::{Arg, Connection};
 
 /// Two queries with the same rows, whose columns are c0, c1 and on, c0 a number or NULL. `{x}`, `{y}`, `{z}` are the
 /// tables. `ordered`: by all columns.
@@ -154,20 +155,6 @@ fn filled(text: &str, plain: bool) -> String {
 }
 
 type Answer = Result<Vec<Vec<String>>, u16>;
-
-fn answer(c: &mut Connection, sql: &str, ordered: bool) -> Answer {
-    match c.query(sql) {
-        Ok(set) => {
-            let mut rows = set.texts();
-            if !ordered {
-                rows.sort();
-            }
-            Ok(rows)
-        }
-        Err(Error::Server { code, .. }) => Err(code),
-        Err(e) => panic!("{sql}: {e}"),
-    }
-}
 
 /// The query as a prepared statement, which runs twice, and as its plan: what is not as before.
 fn repeated(c: &mut Connection, sql: &str, before: &Answer, ordered: bool) -> Option<String> {
