@@ -13,7 +13,9 @@ use crate::{
 };
 use gannet_functions::Call;
 use gannet_plan::explain;
-use gannet_plan::expr::{Bind, CompareOp, Comparison, Expr, ExprKind, Match, Subquery};
+use gannet_plan::expr::{Bind, CompareOp, Comparison, Expr, ExprKind, Match, OfElements, Subquery};
+use gannet_schema::array;
+use gannet_types::json::{self, Json};
 use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId, Value, sql_err};
 use std::cmp::Ordering;
 
@@ -106,7 +108,35 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
             crate::dml::defaults::default_value(table, *column as usize, cx)
         }
         ExprKind::Match(search) => matched(search, batch, row, cx),
+        ExprKind::OfElements(test) => of_elements(test, batch, row, cx),
         ExprKind::Row(_) => Err(SqlError::internal("a row where one value belongs")),
+    }
+}
+
+/// A condition on an array, by the elements that an index has of it.
+fn of_elements<'p>(test: &'p OfElements, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>) -> Result<Value> {
+    let ExprKind::Call(def, args) = &test.call.kind else {
+        return Err(SqlError::internal("a condition on elements that is no call"));
+    };
+    let as_written = |cx: &mut Cx<'_, 'p>| eval(&test.call, batch, row, cx);
+    let array = eval(&args[test.array], batch, row, cx)?;
+    // Errors are in the words of the condition.
+    let wanted = eval(&test.wanted, batch, row, cx).unwrap_or(Value::Null);
+    let room = cx.eval_context().room;
+    let document = |value: Value| match value {
+        Value::Json(stored) => Json::decode(&stored, room).map(Some),
+        Value::Str(text, _) => Ok(json::parse(text.as_bytes()).ok()),
+        _ => Ok(None),
+    };
+    let (array, wanted) = (document(array)?, document(wanted)?);
+    let (Some(array), Some(wanted)) = (array, wanted) else { return as_written(cx) };
+    if def.name == "MEMBER OF" && matches!(&wanted, Json::Array(items) if items.contains(&Json::Null)) {
+        return as_written(cx);
+    }
+    match (array::converted(&test.ty, wanted), array::converted(&test.ty, array)) {
+        (Some(wanted), Some(array)) if def.name == "JSON_OVERLAPS" => Ok(Value::from(json::overlaps(&array, &wanted))),
+        (Some(wanted), Some(array)) => Ok(Value::from(json::contains(&array, &wanted))),
+        _ => as_written(cx),
     }
 }
 
@@ -175,6 +205,7 @@ fn is_fixed(expr: &Expr) -> bool {
         | ExprKind::SysVar { .. }
         | ExprKind::Routine(..)
         | ExprKind::Match(_)
+        | ExprKind::OfElements(_)
         | ExprKind::Default { .. } => false,
     };
     expr.for_each_child(|child| fixed = fixed && is_fixed(child));
@@ -193,7 +224,9 @@ pub(crate) fn named<'p>(error: SqlError, expr: &'p Expr, cx: &Cx<'_, 'p>) -> Sql
     const WHERE: &str = " value is out of range in '";
     let domain = match error.message().split_once(WHERE) {
         // Functions with words of their own tell what they tell.
-        Some((domain, _)) if error.code() == ErrorCode::DataOutOfRange && domain == domain.to_uppercase() => {
+        Some((domain, of))
+            if of != "json_value'" && error.code() == ErrorCode::DataOutOfRange && domain == domain.to_uppercase() =>
+        {
             domain.to_owned()
         }
         _ => return error,

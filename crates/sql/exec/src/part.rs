@@ -36,6 +36,7 @@ pub(crate) fn stands_alone(expr: &Expr) -> bool {
         ExprKind::Call(def, _) => !def.stability.varies(),
         ExprKind::Routine(..)
         | ExprKind::Match(_)
+        | ExprKind::OfElements(_)
         | ExprKind::Subquery(_)
         | ExprKind::UserVar(_)
         | ExprKind::SetUserVar(..)

@@ -108,6 +108,7 @@ pub fn is_pure(expr: &Expr) -> bool {
         | ExprKind::SysVar { .. }
         | ExprKind::Routine(..)
         | ExprKind::Match(_)
+        | ExprKind::OfElements(_)
         | ExprKind::Default { .. } => false,
     };
     expr.for_each_child(|child| pure = pure && is_pure(child));

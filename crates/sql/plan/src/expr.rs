@@ -135,6 +135,8 @@ pub enum ExprKind {
     },
     /// `MATCH ... AGAINST`.
     Match(Box<Match>),
+    /// MEMBER OF, JSON_CONTAINS, JSON_OVERLAPS of an array that a multi-valued index has.
+    OfElements(Box<OfElements>),
     /// `(a, b, ...)`, only as operand of a row comparison with a subquery.
     Row(Box<[Expr]>),
 }
@@ -150,6 +152,21 @@ pub struct Match {
     pub mode: gannet_text::Mode,
     /// The query, the same for all rows; then the columns of the row's clustered key, or its hidden id.
     pub args: Box<[Expr]>,
+}
+
+/// A condition on an array that a multi-valued index has, in WHERE: it is asked of the elements as the index has them,
+/// and what is looked for is converted as they were (MySQL puts the index's CAST ... AS ... ARRAY in the place of the
+/// array). What is looked for and cannot be an element leaves the condition as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfElements {
+    /// The condition as it was written: a call of two arguments.
+    pub call: Expr,
+    /// Which of them is the array.
+    pub array: usize,
+    /// The other one, as a document: an array of it for MEMBER OF.
+    pub wanted: Expr,
+    /// What the index converts elements to.
+    pub ty: SqlType,
 }
 
 /// The comparison operators.

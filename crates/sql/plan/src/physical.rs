@@ -395,6 +395,8 @@ pub struct MembersAccess {
     pub all: bool,
     /// MEMBER OF: there is one element.
     pub single: bool,
+    /// Elements are compared as documents, not as the index has them.
+    pub exact: bool,
     /// Values of the parts in front of the element, and of some behind it.
     pub before: Box<[KeyValue]>,
     /// See `before`.

@@ -15,6 +15,7 @@ pub use locate::{Located, is_sargable, is_total, locate, tells_apart};
 use crate::expr::{Comparison, Expr};
 use crate::physical::{Access, Interval, IntervalBound, KeyValue, MembersAccess, Ranges};
 use gannet_schema::Table;
+use gannet_schema::array;
 use gannet_types::collation::{CutKeys, LikePattern};
 use gannet_types::convert::to_text;
 use gannet_types::json::Json;
@@ -62,7 +63,8 @@ pub fn encode_members<'p>(
     let Some((before, [part, after @ ..])) = parts.split_at_checked(members.before.len()) else { return Ok(false) };
     let elements = match eval(&members.document) {
         Ok(Value::Json(stored)) => {
-            elements_of(&Json::decode(&stored, gannet_types::room::Room::FREE)?, &part.ty, members.all)
+            let document = Json::decode(&stored, gannet_types::room::Room::FREE)?;
+            elements_of(&document, &part.ty, members.all, members.exact)
         }
         Ok(Value::Null) => Some(Vec::new()),
         // The condition gives the error in its own words, if there is a row for it.
@@ -95,8 +97,9 @@ pub fn encode_members<'p>(
 }
 
 /// The elements of a document that an index with elements of `ty` may have: none, if rows with one of them cannot be in
-/// the table. `None`: the index does not tell.
-pub(crate) fn elements_of(document: &Json, ty: &SqlType, all: bool) -> Option<Vec<Value>> {
+/// the table. With `exact` they are compared as documents are: only what the index has as it is can be looked for.
+/// `None`: the index does not tell.
+pub(crate) fn elements_of(document: &Json, ty: &SqlType, all: bool, exact: bool) -> Option<Vec<Value>> {
     let items = match document {
         Json::Array(items) if items.is_empty() => return None,
         Json::Array(items) => &items[..],
@@ -105,13 +108,17 @@ pub(crate) fn elements_of(document: &Json, ty: &SqlType, all: bool) -> Option<Ve
     let mut elements = Vec::with_capacity(items.len());
     for item in items {
         match item {
-            Json::Array(_) | Json::Object(_) => return None,
-            Json::Null => elements.push(Value::Null),
-            scalar => match gannet_schema::array::element(ty, scalar) {
-                Ok(value) => elements.push(value),
+            // There is none in an array, and rows without an array are not asked for.
+            Json::Null if all => return Some(Vec::new()),
+            Json::Null => {}
+            item => match array::element(ty, item) {
+                Ok(element) if exact && !array::is_as_it_was(ty, &element, item) => return None,
+                Ok(element) => elements.push(element),
                 // No row has it, since it would not have been taken.
                 Err(_) if all => return Some(Vec::new()),
-                Err(_) => {}
+                Err(_) if exact => {}
+                // The condition is as it was written then, for all of them.
+                Err(_) => return None,
             },
         }
     }

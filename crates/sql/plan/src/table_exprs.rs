@@ -8,7 +8,7 @@ use crate::options::PlanOptions;
 use crate::plan::TableExprs;
 use gannet_parser::{LexMode, ast};
 use gannet_schema::{CatalogSnapshot, ColumnDefault, Table};
-use gannet_types::{Result, SqlError};
+use gannet_types::{Result, SqlError, SqlType, TypeId};
 use std::sync::Arc;
 
 /// The expressions of a table, bound at the first call for this version of it. A view has none of its own: its columns
@@ -87,7 +87,16 @@ fn bind_text(table: &Arc<Table>, text: &str) -> Result<Expr> {
     let parsed = gannet_parser::parse_expr(text.as_bytes(), LexMode::default());
     match parsed.map_err(|e| SqlError::internal(format_args!("stored expression {text}: {e}")))? {
         // The column of a multi-valued index holds the array as it is; its elements are converted in the entries.
-        ast::Expr::Cast(cast) if cast.array => bind_over(table, &cast.expr),
+        ast::Expr::Cast(cast) if cast.array => {
+            let document = bind_over(table, &cast.expr)?;
+            Ok(match document.ty.id {
+                TypeId::Json => document,
+                _ => Expr {
+                    kind: ExprKind::Cast(Box::new(document)),
+                    ty: SqlType { nullable: true, ..SqlType::new(TypeId::Json) },
+                },
+            })
+        }
         parsed => bind_over(table, &parsed),
     }
 }

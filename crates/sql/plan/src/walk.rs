@@ -49,6 +49,10 @@ impl Expr {
                 subquery.binds.iter().for_each(|b| f(&b.value));
             }
             ExprKind::Match(search) => search.args.iter().for_each(f),
+            ExprKind::OfElements(test) => {
+                f(&test.call);
+                f(&test.wanted);
+            }
         }
     }
 
@@ -95,6 +99,10 @@ impl Expr {
                 subquery.binds.iter_mut().for_each(|b| f(&mut b.value));
             }
             ExprKind::Match(search) => search.args.iter_mut().for_each(f),
+            ExprKind::OfElements(test) => {
+                f(&mut test.call);
+                f(&mut test.wanted);
+            }
         }
     }
 

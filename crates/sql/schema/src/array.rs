@@ -29,23 +29,29 @@ pub const MAX_ELEMENT_BYTES: usize = 65_221;
 /// Why a value is no element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unfit {
-    /// It is of another kind.
+    /// It cannot be converted.
     Invalid,
+    /// It is no date or time, or a number beyond what decimals have.
+    Cut,
     /// It is no scalar.
     Nested,
-    /// A number beyond the type's range.
+    /// A number beyond the type's range, which had to be converted to find out.
     Range,
+    /// An integer or a decimal beyond the type's range.
+    Beyond,
     /// A text longer than the type allows.
     Long,
 }
 
 impl Unfit {
-    /// Error 3903, 3904, 3907, 3908.
+    /// Errors 3751, 3752, 3903, 3904, 3907, 3908.
     fn error(self, index: &str) -> SqlError {
         match self {
             Unfit::Invalid => sql_err!(InvalidJsonValueForFuncIndex, index),
+            Unfit::Cut => sql_err!(WarnDataTruncatedFunctionalIndex, index, 1),
             Unfit::Nested => sql_err!(WrongMviValue, index),
             Unfit::Range => sql_err!(JsonValueOutOfRangeForFuncIndex, index),
+            Unfit::Beyond => sql_err!(WarnDataOutOfRangeFunctionalIndex, index, 1),
             Unfit::Long => sql_err!(FunctionalIndexDataIsTooLong, index),
         }
     }
@@ -56,51 +62,81 @@ pub fn text_collation() -> CollationId {
     gannet_types::Collation::by_name("utf8mb4_0900_as_cs").map_or(CollationId::UTF8MB4_BIN, |c| c.id)
 }
 
-/// Converts a scalar into an index's type for elements.
+/// Converts a scalar into an index's type for elements, as CAST ... AS ... ARRAY does.
 pub fn element(ty: &SqlType, value: &Json) -> Result<Value, Unfit> {
-    match ty.id {
-        _ if matches!(value, Json::Array(_) | Json::Object(_)) => Err(Unfit::Nested),
-        id if id.is_string() => text_element(ty, value),
-        id if id.is_temporal() => time_element(ty, value),
-        _ => number_element(ty, value),
+    match (ty.id, value) {
+        (_, Json::Array(_) | Json::Object(_)) => Err(Unfit::Nested),
+        (_, Json::Null) => Err(Unfit::Invalid),
+        (id, _) if id.is_string() => text_element(ty, value),
+        (id, _) if id.is_temporal() => time_element(ty, value),
+        (TypeId::Decimal, _) => decimal_element(ty, value),
+        _ => integer_element(ty, value),
     }
 }
 
-/// Numbers of all kinds go through decimals, as their comparison does: equal ones stay equal.
-fn number_element(ty: &SqlType, value: &Json) -> Result<Value, Unfit> {
+/// Texts have digits and nothing behind them; numbers are rounded, doubles to the nearest even one.
+fn integer_element(ty: &SqlType, value: &Json) -> Result<Value, Unfit> {
+    let whole = match value {
+        Json::Int(n) => Decimal::from_i64(*n),
+        Json::UInt(n) => Decimal::from_u64(*n),
+        Json::Bool(b) => Decimal::from_i64(i64::from(*b)),
+        Json::Decimal(d) => *d,
+        Json::Double(d) => Decimal::from_f64(d.round_ties_even()).ok_or(Unfit::Range)?,
+        Json::String(text) => {
+            let digits = json::whole_number(text).ok_or(Unfit::Invalid)?;
+            return stored(ty, ValueRef::Str(digits.as_bytes(), CollationId::DEFAULT));
+        }
+        _ => return Err(Unfit::Invalid),
+    };
+    stored(ty, ValueRef::Decimal(whole)).map_err(|unfit| match (unfit, value) {
+        (Unfit::Range, Json::Int(_) | Json::UInt(_)) => Unfit::Beyond,
+        _ => unfit,
+    })
+}
+
+fn decimal_element(ty: &SqlType, value: &Json) -> Result<Value, Unfit> {
     let decimal = match value {
         Json::Int(n) => Decimal::from_i64(*n),
         Json::UInt(n) => Decimal::from_u64(*n),
-        Json::Decimal(d) => *d,
-        Json::Double(d) => Decimal::from_f64(*d).ok_or(Unfit::Range)?,
         Json::Bool(b) => Decimal::from_i64(i64::from(*b)),
+        Json::Decimal(d) => *d,
+        Json::Double(d) => Decimal::from_f64(*d).ok_or(Unfit::Cut)?,
         Json::String(text) => return stored(ty, ValueRef::Str(text.as_bytes(), CollationId::DEFAULT)),
         _ => return Err(Unfit::Invalid),
     };
-    stored(ty, ValueRef::Decimal(decimal))
+    stored(ty, ValueRef::Decimal(decimal)).map_err(|unfit| if unfit == Unfit::Range { Unfit::Beyond } else { unfit })
 }
 
 fn time_element(ty: &SqlType, value: &Json) -> Result<Value, Unfit> {
-    match (ty.id, value) {
-        (_, Json::String(text)) => stored(ty, ValueRef::Str(text.as_bytes(), CollationId::DEFAULT)),
-        (TypeId::Date | TypeId::DateTime, Json::Date(date)) => stored(ty, ValueRef::Date(*date)),
-        (_, Json::DateTime(t) | Json::Timestamp(t)) => stored(ty, ValueRef::DateTime(*t, 6)),
-        (TypeId::Time, Json::Time(time)) => stored(ty, ValueRef::Time(*time, 6)),
-        _ => Err(Unfit::Invalid),
-    }
+    let value = match value {
+        Json::String(text) => ValueRef::Str(text.as_bytes(), CollationId::DEFAULT),
+        Json::Int(n) => ValueRef::Int(*n),
+        Json::UInt(n) => ValueRef::UInt(*n),
+        Json::Double(d) => ValueRef::Double(*d),
+        Json::Decimal(d) => ValueRef::Decimal(*d),
+        Json::Date(date) => ValueRef::Date(*date),
+        Json::DateTime(t) | Json::Timestamp(t) => ValueRef::DateTime(*t, 6),
+        // A time of no day.
+        Json::Time(time) if ty.id == TypeId::Time => ValueRef::Time(*time, 6),
+        _ => return Err(Unfit::Cut),
+    };
+    stored(ty, value).map_err(|_| Unfit::Cut)
 }
 
+/// All scalars have a text.
 fn text_element(ty: &SqlType, value: &Json) -> Result<Value, Unfit> {
-    let bytes = match value {
-        Json::String(text) => text.as_bytes(),
-        Json::Opaque(_, bytes) if ty.id.is_binary_string() => bytes,
-        _ => return Err(Unfit::Invalid),
-    };
-    let length = if ty.id.is_binary_string() { bytes.len() } else { ty.collation.charset().char_count(bytes) };
+    let binary = ty.id.is_binary_string();
+    let mut text = Vec::new();
+    match value {
+        Json::Opaque(_, bytes) if binary => text.extend_from_slice(bytes),
+        Json::Opaque(..) => return Err(Unfit::Invalid),
+        scalar => scalar.write_scalar(&mut text, false),
+    }
+    let length = if binary { text.len() } else { ty.collation.charset().char_count(&text) };
     if length > ty.length as usize {
         return Err(Unfit::Long);
     }
-    Ok(Value::Str(bytes.into(), ty.collation))
+    Ok(Value::Str(text.into(), ty.collation))
 }
 
 /// A value as a column of the type would take it, whatever the session's settings are.
@@ -121,7 +157,41 @@ fn stored(ty: &SqlType, value: ValueRef<'_>) -> Result<Value, Unfit> {
     })
 }
 
-/// The keys of a column's elements, ascending, each once. Errors 3903 to 3908 name the index.
+/// A document's elements as an index with elements of `ty` has them, `null` as it is; a scalar is an array of one.
+/// `None`: one of them cannot be an element.
+pub fn converted(ty: &SqlType, document: Json) -> Option<Json> {
+    let items = match document {
+        Json::Array(items) => items,
+        scalar => vec![scalar],
+    };
+    let one = |item: Json| match item {
+        Json::Null => Some(Json::Null),
+        scalar => as_json(element(ty, &scalar).ok()?),
+    };
+    items.into_iter().map(one).collect::<Option<Vec<Json>>>().map(Json::Array)
+}
+
+/// An element is what was converted: whatever is equal to one as a document is equal to the other.
+pub fn is_as_it_was(ty: &SqlType, element: &Value, was: &Json) -> bool {
+    (!ty.id.is_string() || matches!(was, Json::String(_)))
+        && as_json(element.clone()).is_some_and(|now| json::compare(&now, was).is_eq())
+}
+
+fn as_json(value: Value) -> Option<Json> {
+    Some(match value {
+        Value::Int(n) => Json::Int(n),
+        Value::UInt(n) => Json::UInt(n),
+        Value::Decimal(d) => Json::Decimal(d),
+        Value::Date(date) => Json::Date(date),
+        Value::Time(time, _) => Json::Time(time),
+        Value::DateTime(t, _) => Json::DateTime(t),
+        Value::Str(bytes, CollationId::BINARY) => Json::Opaque(0, bytes.to_vec().into()),
+        Value::Str(bytes, _) => Json::String(std::str::from_utf8(&bytes).ok()?.into()),
+        _ => return None,
+    })
+}
+
+/// The keys of a column's elements, ascending, each once. Errors 1235 and 3751 to 3908 name the index.
 fn element_keys(part: &KeyPart, document: ValueRef<'_>, index: &str) -> Result<Vec<Vec<u8>>> {
     let null = || {
         let mut out = Vec::new();
@@ -134,9 +204,9 @@ fn element_keys(part: &KeyPart, document: ValueRef<'_>, index: &str) -> Result<V
         key::encode(part, value.as_ref(), &mut out).map(|()| out)
     };
     let mut keys = match Json::decode(stored, Room::FREE)? {
-        Json::Null => return null(),
         Json::Array(items) => items.iter().map(encoded).collect::<Result<Vec<_>>>()?,
         Json::Object(_) => return Err(SqlError::unsupported("CAST-ing JSON OBJECT type to array")),
+        Json::Bool(_) => return Err(SqlError::unsupported("CAST-ing JSON BOOLEAN type to array")),
         scalar => vec![encoded(&scalar)?],
     };
     keys.sort_unstable();

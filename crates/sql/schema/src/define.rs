@@ -550,8 +550,9 @@ fn index_name(columns: &[Column], present: &[Index], given: &IndexDefinition, pa
         }
         return Ok((&**name).into());
     }
-    let first: &str = match parts.first().map(|p| &columns[p.column as usize]) {
-        Some(column) if column.hidden => "functional_index",
+    let column = |p: &IndexPart| &columns[p.column as usize];
+    let first: &str = match parts.first().map(column) {
+        Some(_) if parts.iter().any(|p| column(p).hidden) => "functional_index",
         Some(column) => &column.name,
         None => "key",
     };

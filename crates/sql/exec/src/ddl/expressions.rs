@@ -613,7 +613,7 @@ fn element_of(ty: &DataType, whole: &CastType) -> Result<SqlType> {
             }
         }
         _ => {
-            let name = String::from_utf8_lossy(&printer::cast_type(whole)).into_owned();
+            let name = String::from_utf8_lossy(&printer::cast_type(whole)).to_uppercase();
             Err(SqlError::unsupported(format_args!("CAST-ing data to array of {name}")))
         }
     }
@@ -633,7 +633,9 @@ pub(super) fn functional_type(columns: &[Column], text: &str, collation: Collati
     {
         let ty = gannet_plan::bind_over(&scratch(columns, collation), &cast.expr)?.ty;
         return match ty.id {
-            gannet_types::TypeId::Json => Ok(SqlType { nullable: true, ..ty }),
+            id if id == gannet_types::TypeId::Json || ty.is_text() => {
+                Ok(SqlType { nullable: true, ..SqlType::new(gannet_types::TypeId::Json) })
+            }
             _ => Err(sql_err!(InvalidTypeForJson, 1, "cast_as_array")),
         };
     }

@@ -139,8 +139,7 @@ fn functional(
     if pending.expressions.is_empty() {
         return Ok(index);
     }
-    let first_is_expression = pending.expressions.iter().any(|(part, _)| *part == 0);
-    if index.name.is_none() && first_is_expression {
+    if index.name.is_none() {
         let free = |name: &String| !taken.iter().any(|t| eq_name(t, name));
         let mut names =
             std::iter::once("functional_index".to_string()).chain((2..).map(|n| format!("functional_index_{n}")));

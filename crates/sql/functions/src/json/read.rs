@@ -51,7 +51,10 @@ fn json_quote(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result
 
 fn unquote_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     check_text(args, true, "json_unquote")?;
-    text_rule(cx, args)
+    if args[0].ty.id == TypeId::Json {
+        return text_rule(cx, args);
+    }
+    Ok(rules::text_type(rules::chars_of(args[0].ty), CollationId::UTF8MB4_BIN, true))
 }
 
 fn json_unquote(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {

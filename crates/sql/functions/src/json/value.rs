@@ -1,6 +1,7 @@
 //! JSON_VALUE: what is at a path as an SQL value.
 
 use super::*;
+use gannet_types::json;
 
 /// What happens when there is no value, or none that fits: the code that the binder puts into the arguments.
 pub(crate) const ON_NULL: i64 = 0;
@@ -42,29 +43,62 @@ fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
     if call.ty.id == TypeId::Json {
         return result(cx.room, value);
     }
-    // Of an array or object there is its text.
-    if !value.is_scalar() && !call.ty.id.is_string() {
-        return handled(4, sql_err!(WrongJsonTableValue, "json_value"));
-    }
-    let scalar = match value {
-        Json::String(text) => Value::Str(text.as_bytes().into(), CollationId::UTF8MB4_BIN),
-        Json::Bool(b) if !call.ty.id.is_string() => Value::Int(i64::from(*b)),
-        other if call.ty.id.is_string() => {
-            let mut out = Vec::new();
-            match other.is_scalar() {
-                true => other.write_scalar(&mut out, false),
-                false => other.write(&mut out),
-            }
-            text(out)
-        }
-        other => Value::Json(other.to_text(cx.room)?),
-    };
+    let unfit = || sql_err!(DataOutOfRange, type_word(call.ty), "json_value");
+    let Some(scalar) = taken(value, call.ty) else { return handled(4, unfit()) };
     let mut context = cx.conversion();
     context.strict = true;
     match convert::cast(scalar.as_ref(), call.ty, &mut context) {
-        Ok(Value::Null) => handled(4, sql_err!(InvalidJsonValueForCast, call.ty.data_type(), "json_value", 1)),
+        Ok(Value::Null) | Err(_) => handled(4, unfit()),
         Ok(value) => Ok(value),
-        Err(e) => handled(4, e),
+    }
+}
+
+/// The value that is converted to the type; `None` for one that has none of it. Texts that are taken for integers have
+/// digits only, dates and times are no numbers, and of an array or object there is its text.
+fn taken(value: &Json, ty: &SqlType) -> Option<Value> {
+    let text_of = |value: &Json| {
+        let mut out = Vec::new();
+        match value.is_scalar() {
+            true => value.write_scalar(&mut out, false),
+            false => value.write(&mut out),
+        }
+        text(out)
+    };
+    Some(match value {
+        Json::String(text) if ty.id.is_integer() && json::whole_number(text).is_none() => return None,
+        Json::String(text) => Value::Str(text.as_bytes().into(), CollationId::UTF8MB4_BIN),
+        other if ty.id.is_string() => text_of(other),
+        Json::Array(_) | Json::Object(_) => return None,
+        Json::Date(_) | Json::Time(_) | Json::DateTime(_) | Json::Timestamp(_) if !ty.id.is_temporal() => return None,
+        Json::Date(date) => Value::Date(*date),
+        Json::Time(time) => Value::Time(*time, 6),
+        Json::DateTime(t) | Json::Timestamp(t) => Value::DateTime(*t, 6),
+        _ if ty.id.is_temporal() => return None,
+        Json::Bool(b) => Value::Int(i64::from(*b)),
+        Json::Int(n) if *n < 0 && ty.unsigned => return None,
+        Json::Int(n) if ty.id == TypeId::Year && !(1901..=2155).contains(n) => return None,
+        Json::Int(n) => Value::Int(*n),
+        Json::UInt(n) => Value::UInt(*n),
+        Json::Double(d) if *d <= -0.5 && ty.unsigned => return None,
+        Json::Double(d) => Value::Double(*d),
+        Json::Decimal(d) => Value::Decimal(*d),
+        Json::Null | Json::Opaque(..) => return None,
+    })
+}
+
+/// The name of a type in error 1690.
+fn type_word(ty: &SqlType) -> &'static str {
+    match ty.id {
+        TypeId::BigInt if ty.unsigned => "UNSIGNED",
+        TypeId::BigInt => "SIGNED",
+        TypeId::Decimal => "DECIMAL",
+        TypeId::Double => "DOUBLE",
+        TypeId::Float => "FLOAT",
+        TypeId::Date => "DATE",
+        TypeId::Time => "TIME",
+        TypeId::DateTime => "DATETIME",
+        TypeId::Year => "YEAR",
+        _ => "STRING",
     }
 }
 

@@ -281,7 +281,10 @@ impl Binder<'_> {
             }
             result.push(match column {
                 ast::JsonTableColumn::Ordinality(name) => {
-                    columns.push((name.text.clone(), gannet_types::SqlType::new(gannet_types::TypeId::Int).unsigned()));
+                    columns.push((
+                        name.text.clone(),
+                        gannet_types::SqlType { nullable: true, ..gannet_types::SqlType::BIGINT },
+                    ));
                     JsonColumn::Ordinality(slot)
                 }
                 ast::JsonTableColumn::Path { name, data_type, collation, exists, path, on_empty, on_error } => {

@@ -261,18 +261,9 @@ impl Search<'_> {
                 format!("if({},{},{})", self.text(when, row)?, self.text(then, row)?, self.text(otherwise, row)?)
             }
             ExprKind::Case { operand, whens, otherwise, .. } => {
-                let mut text = "(case".to_owned();
-                if let Some(operand) = operand {
-                    text.push_str(&format!(" {}", self.text(operand, row)?));
-                }
-                for (when, then) in whens {
-                    text.push_str(&format!(" when {} then {}", self.text(when, row)?, self.text(then, row)?));
-                }
-                if let Some(otherwise) = otherwise {
-                    text.push_str(&format!(" else {}", self.text(otherwise, row)?));
-                }
-                text + " end)"
+                self.case(operand.as_deref(), whens, otherwise.as_deref(), row)?
             }
+            ExprKind::OfElements(test) => self.text(&test.call, row)?,
             ExprKind::Cast(arg) => format!("cast({} as {})", self.text(arg, row)?, cast_name(&e.ty)),
             ExprKind::UserVar(name) => format!("(@{})", quoted(name)),
             ExprKind::SysVar { name, .. } => format!("@@{name}"),
@@ -283,6 +274,26 @@ impl Search<'_> {
             }
             ExprKind::Row(_) | ExprKind::Subquery(_) | ExprKind::Routine(..) | ExprKind::Match(_) => return None,
         })
+    }
+
+    fn case(
+        &self,
+        operand: Option<&Expr>,
+        whens: &[(Expr, Expr)],
+        otherwise: Option<&Expr>,
+        row: &Names,
+    ) -> Option<String> {
+        let mut text = "(case".to_owned();
+        if let Some(operand) = operand {
+            text.push_str(&format!(" {}", self.text(operand, row)?));
+        }
+        for (when, then) in whens {
+            text.push_str(&format!(" when {} then {}", self.text(when, row)?, self.text(then, row)?));
+        }
+        if let Some(otherwise) = otherwise {
+            text.push_str(&format!(" else {}", self.text(otherwise, row)?));
+        }
+        Some(text + " end)")
     }
 }
 

@@ -167,6 +167,7 @@ impl Printer<'_> {
                 let _ = write!(out, "@@{name}");
             }
             ExprKind::Match(search) => self.search(search, row, out),
+            ExprKind::OfElements(test) => out.push_str(&self.expr(&test.call, row)),
             ExprKind::Default { column, .. } => out.push_str(&format!("default({column})")),
             ExprKind::Row(args) => self.joined(args, ",", row, out),
         }

@@ -19,6 +19,8 @@ pub(super) struct Members {
     pub(super) all: bool,
     /// MEMBER OF.
     pub(super) single: bool,
+    /// Elements are compared as documents, not as the index has them.
+    pub(super) exact: bool,
     /// Relations that must be read before.
     pub(super) needs: RelSet,
     /// The column that the value is, for EXPLAIN.

@@ -121,12 +121,8 @@ impl Builder<'_> {
         set
     }
 
-    pub(super) fn prepare<'b>(&mut self, block: &'b Block) -> Result<Planned<'b>> {
-        let mut conditions: Vec<Expr> = Vec::new();
-        let mut level = Vec::new();
-        let mut list: Vec<usize> = Vec::new();
-        let equalities = self.options.passes.has(Passes::EQUALITIES);
-        // Inner ON conditions stand beside WHERE; both imply equalities together.
+    /// The conditions of WHERE, and of the inner joins at the top: both imply equalities together.
+    fn top_conditions(&mut self, block: &Block) -> Vec<Expr> {
         let mut top = block.filter.clone();
         if let Some(from) = &block.from {
             inner_conditions(from, &mut top);
@@ -134,13 +130,22 @@ impl Builder<'_> {
         if top.iter().any(|e| matches!(e.kind, ExprKind::Or(_))) {
             ors::factor(&mut top);
         }
-        if equalities {
+        if self.options.passes.has(Passes::EQUALITIES) {
             crate::rewrite::propagate(&mut top);
         }
         if block.rels.len() > 1 && top.iter().any(|e| matches!(e.kind, ExprKind::Or(_))) {
             self.demands_of_ors(block, &mut top);
         }
-        for e in top {
+        top.iter_mut().for_each(|e| members::as_indexed(self, block, e));
+        top
+    }
+
+    pub(super) fn prepare<'b>(&mut self, block: &'b Block) -> Result<Planned<'b>> {
+        let mut conditions: Vec<Expr> = Vec::new();
+        let mut level = Vec::new();
+        let mut list: Vec<usize> = Vec::new();
+        let equalities = self.options.passes.has(Passes::EQUALITIES);
+        for e in self.top_conditions(block) {
             level.push(conditions.len());
             conditions.push(e);
         }
@@ -159,7 +164,9 @@ impl Builder<'_> {
                 ((start..conditions.len()).collect(), reads)
             };
             // The conditions of inner joins of the top level are in `level` already.
-            (found_units, list) = units(&without_inner_conditions(from), &mut number);
+            let mut from = without_inner_conditions(from);
+            members::in_semijoins(self, block, &mut from);
+            (found_units, list) = units(&from, &mut number);
         }
         level.extend(list);
         let infos = conditions.iter().map(|e| self.condition(block, e, self.set_of(block, e))).collect();

@@ -26,7 +26,7 @@ pub use compare::{compare, sort_key};
 pub use parse::{ParseError, parse, parse_until};
 pub use path::{Index, Leg, Path, PathError, write_leg};
 pub use stored::{compare_stored, sort_key_stored};
-pub use walk::{contains, merge_patch, merge_preserve, overlaps};
+pub use walk::{contains, merge_patch, merge_preserve, overlaps, whole_number};
 
 use crate::convert::float;
 use crate::decimal::Decimal;

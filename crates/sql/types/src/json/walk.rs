@@ -42,6 +42,13 @@ pub fn contains(target: &Json, candidate: &Json) -> bool {
     }
 }
 
+/// The digits of a text that is an integer: an optional sign, digits, and nothing behind them.
+pub fn whole_number(text: &str) -> Option<&str> {
+    let number = text.trim_ascii_start();
+    let digits = number.strip_prefix(['+', '-']).unwrap_or(number);
+    (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())).then_some(number)
+}
+
 /// `JSON_OVERLAPS`: have they a member, an element or the whole in common?
 pub fn overlaps(a: &Json, b: &Json) -> bool {
     match (a, b) {

@@ -100,6 +100,7 @@ fn path(
             document: members.document.clone(),
             all: members.all,
             single: members.single,
+            exact: members.exact,
             before: keys_before,
             after: keys_after,
         })),
