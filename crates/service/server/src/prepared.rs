@@ -12,7 +12,7 @@ use gannet_types::{
     CollationId, Date, DateTime, Decimal, ErrorCode, Result, SqlError, SqlType, Time, TypeId, Value, sql_err,
 };
 use gannet_wire::codec::Malformed;
-use gannet_wire::command::{self, Execute, ParamType};
+use gannet_wire::command::{self, Execute, ParamType, Unfit};
 use gannet_wire::flags::{status, ty};
 use gannet_wire::reply;
 
@@ -94,6 +94,8 @@ impl Values for Given<'_> {
         match decoded {
             Ok(attributes) if attributes.is_empty() => {}
             Ok(attributes) => keep_attributes(session, &attributes)?,
+            Err(Refused::Unfit(Unfit::Count)) => return Err(sql_err!(WrongArguments, "COM_STMT_EXECUTE")),
+            Err(Refused::Unfit(Unfit::Types)) => return Err(sql_err!(WrongArguments, "mysqld_stmt_execute")),
             Err(Refused::Malformed) => return Err(sql_err!(MalformedPacket)),
             Err(Refused::Sql(e)) => return Err(e),
         }
@@ -115,7 +117,9 @@ impl Values for Given<'_> {
 pub(crate) fn keep_attributes(session: &mut Session, attributes: &[command::Attribute<'_>]) -> Result<()> {
     let client = session.settings.charsets.client;
     let value = |a: &command::Attribute<'_>| param_value(a.value, CollationId::UTF8MB4_0900_AI_CI, client);
-    let values: Vec<_> = attributes.iter().map(|a| Ok((a.name.into(), value(a)?))).collect::<Result<_>>()?;
+    let name = |a: &command::Attribute<'_>| client.convert(a.name, Charset::Utf8mb4).bytes.as_ref().into();
+    let named = attributes.iter().filter(|a| !a.name.is_empty());
+    let values: Vec<_> = named.map(|a| Ok((name(a), value(a)?))).collect::<Result<_>>()?;
     session.keep_attributes(values.into_iter());
     Ok(())
 }
@@ -246,12 +250,19 @@ impl Statements {
 /// Why parameters were refused.
 enum Refused {
     Malformed,
+    Unfit(Unfit),
     Sql(SqlError),
 }
 
 impl From<Malformed> for Refused {
     fn from(_: Malformed) -> Self {
         Refused::Malformed
+    }
+}
+
+impl From<Unfit> for Refused {
+    fn from(unfit: Unfit) -> Self {
+        Refused::Unfit(unfit)
     }
 }
 

@@ -6,7 +6,8 @@ use gannet_core::accounts::Name;
 use gannet_functions::{Generator, SessionInfo, failover};
 use gannet_runtime::{Interrupt, Unpark, Wait, now_ns, park};
 use gannet_schema::names::{MAX_IDENTIFIER_CHARS, ends_with_space};
-use gannet_types::{Result, Value, sql_err};
+use gannet_types::charset::Charset;
+use gannet_types::{CollationId, Result, Value, sql_err};
 use std::sync::Arc;
 
 impl SessionInfo for State {
@@ -85,9 +86,10 @@ impl SessionInfo for State {
             }
             "LOAD_FILE" => super::functions::load_file(self, args),
             "MYSQL_QUERY_ATTRIBUTE_STRING" => Ok(match args {
-                [Value::Str(name, _)] => {
-                    let found =
-                        self.running.attributes.iter().flat_map(|all| &**all).find(|(n, _)| **n == *name.as_bytes());
+                [Value::Str(name, collation)] => {
+                    let name = collation.charset().convert(name.as_bytes(), Charset::Utf8mb4).bytes;
+                    let same = |n: &[u8]| CollationId::UTF8MB4_0900_AI_CI.compare(n, &name).is_eq();
+                    let found = self.running.attributes.iter().flat_map(|all| &**all).find(|(n, _)| same(n));
                     found.map_or(Value::Null, |(_, value)| value.clone())
                 }
                 _ => Value::Null,

@@ -144,6 +144,22 @@ pub struct Execute<'a> {
     body: &'a [u8],
 }
 
+/// What a well-formed COM_STMT_EXECUTE lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfit {
+    /// It has fewer parameters than the statement.
+    Count,
+    /// It brings no types, and there are none of an earlier execution.
+    Types,
+}
+
+/// For callers that do not tell them apart.
+impl From<Unfit> for Malformed {
+    fn from(_: Unfit) -> Self {
+        Malformed
+    }
+}
+
 /// COM_STMT_EXECUTE flag: the packet carries a parameter count even if the statement has no parameters. Of clients
 /// with query attributes it always does if the statement has some.
 pub const PARAMETER_COUNT_AVAILABLE: u8 = 8;
@@ -222,7 +238,8 @@ fn read_attributes<'a>(r: &mut Reader<'a>) -> Result<Vec<Attribute<'a>>, Malform
     }
     let count = count as usize;
     let nulls = r.bytes(count.div_ceil(8))?;
-    if r.u8()? != 1 {
+    // Types are bound by every value but 0, as of COM_STMT_EXECUTE; there are none of an earlier command.
+    if r.u8()? == 0 {
         return Err(Malformed);
     }
     let mut heads = Vec::new();
@@ -401,9 +418,10 @@ impl<'a> Execute<'a> {
     /// replaced when the packet brings new ones. `long`: which parameters came by COM_STMT_SEND_LONG_DATA; those have
     /// no value in the packet and `each` is not called for them. `each(i, value)` gets the others in order.
     ///
-    /// Returns the query attributes that follow the parameters. They have names only in a packet that brings types.
+    /// Returns the query attributes: parameters that have a name, and those that follow the parameters. They have names
+    /// only in a packet that brings types.
     #[inline]
-    pub fn params<E: From<Malformed>>(
+    pub fn params<E: From<Malformed> + From<Unfit>>(
         &self,
         capabilities: u32,
         count: usize,
@@ -415,13 +433,16 @@ impl<'a> Execute<'a> {
         let named = capabilities & cap::QUERY_ATTRIBUTES != 0;
         let counted = named && (count > 0 || self.flags & PARAMETER_COUNT_AVAILABLE != 0);
         let sent = if counted { r.lenenc()? } else { count as u64 };
-        if sent < count as u64 || sent > MAX_PARAMETERS {
+        if sent < count as u64 {
+            return Err(Unfit::Count.into());
+        }
+        if sent > MAX_PARAMETERS {
             return Err(Malformed.into());
         }
         if sent == 0 {
             return Ok(Vec::new());
         }
-        let mut heads = Vec::new();
+        let (mut heads, mut names) = (Vec::new(), Vec::new());
         let sent = sent as usize;
         let nulls = r.bytes(sent.div_ceil(8))?;
         match r.u8()? {
@@ -433,6 +454,9 @@ impl<'a> Execute<'a> {
                     let name = if named { r.lenenc_bytes()? } else { &[] };
                     if i < count {
                         types.push(t);
+                        if !name.is_empty() {
+                            names.push((i, name));
+                        }
                     } else {
                         heads.push((t, name));
                     }
@@ -440,19 +464,25 @@ impl<'a> Execute<'a> {
             }
         }
         if types.len() < count {
-            return Err(Malformed.into());
+            return Err(Unfit::Types.into());
         }
+        let mut named = names.into_iter().peekable();
+        let mut attributes = Vec::new();
         for (i, t) in types[..count].iter().enumerate() {
+            let name = named.next_if(|(of, _)| *of == i);
             if long(i) {
                 continue;
             }
             let value = if is_null(nulls, i) { Param::Null } else { Param::read(*t, &mut r)? };
+            if let Some((_, name)) = name {
+                attributes.push(Attribute { name, value });
+            }
             each(i, value)?;
         }
-        if heads.is_empty() {
-            return Ok(Vec::new());
+        if !heads.is_empty() {
+            attributes.append(&mut attributes_of(heads, nulls, count, &mut r)?);
         }
-        Ok(attributes_of(heads, nulls, count, &mut r)?)
+        Ok(attributes)
     }
 }
 

@@ -80,7 +80,8 @@ fn role_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
 }
 
 fn attribute_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(SqlType::new(TypeId::LongText).with_collation(CollationId::UTF8MB4_0900_AI_CI))
+    // MySQL's length, whatever the value's.
+    Ok(SqlType::varchar(1024, CollationId::UTF8MB4_0900_AI_CI))
 }
 
 fn benchmark_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {

@@ -127,7 +127,7 @@ fn wrong_parameters_of_prepared_statements() {
         (&[][..], 1835),
         (&[0], 1835),
         (&[0, 1], 1835),
-        (&[0, 0], 1835),
+        (&[0, 0], 1210),
         (&[0, 2, 3, 0, 3, 0], 1835),
         (&[0, 1, ty::LONGLONG, 0, ty::LONGLONG, 0, 1, 2, 3], 1835),
         (&[0, 1, ty::STRING, 0, ty::STRING, 0, 0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F], 1835),

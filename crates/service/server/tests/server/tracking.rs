@@ -143,6 +143,28 @@ fn attributes_of_queries_can_be_read() {
     assert_eq!(ask(&[]), "NULL|NULL|NULL|NULL");
     // Without the capability there are none.
     assert_eq!(rows(&mut r.connect(), "SELECT mysql_query_attribute_string('a')"), [["NULL"]]);
+    // Names are compared as texts.
+    assert_eq!(ask(&[("N", Arg::Text("1")), ("Z", Arg::Text("2")), ("á", Arg::Text("3")), ("", Arg::Int(4))]), "3|1|2|NULL");
+    // EXECUTE: a parameter with a name is an attribute, too.
+    let s = c.prepare("SELECT mysql_query_attribute_string('p'), ? + 1").unwrap();
+    let mut body = s.id.to_le_bytes().to_vec();
+    body.extend([0, 1, 0, 0, 0, 1, 0, 1, 0xFE, 0, 1, b'p', 2, b'4', b'1']);
+    c.command(com::STMT_EXECUTE, &body).unwrap();
+    let packets: Vec<Vec<u8>> = (0..5).map(|_| c.receive().unwrap()).collect();
+    assert!(packets.iter().any(|p| p.starts_with(b"\0\0\x0241")), "{packets:?}");
+    // Fewer parameters than the statement has, and no types.
+    for (sent, function) in [(&[0][..], "COM_STMT_EXECUTE"), (&[1, 0, 0], "mysqld_stmt_execute")] {
+        let s = c.prepare("SELECT ?").unwrap();
+        let body = [&s.id.to_le_bytes()[..], &[0, 1, 0, 0, 0], sent].concat();
+        c.command(com::STMT_EXECUTE, &body).unwrap();
+        let e = c.receive().unwrap_err();
+        assert_eq!((e.code(), e.to_string().contains(function)), (Some(1210), true), "{e}");
+    }
+    // The types are there with every flag but 0.
+    let odd = [&[1, 1, 0, 2, 0xFE, 0, 1, b'a', 2, b'o', b'k'][..], b"SELECT mysql_query_attribute_string('a')"].concat();
+    c.command(com::QUERY, &odd).unwrap();
+    let packets: Vec<Vec<u8>> = (0..4).map(|_| c.receive().unwrap()).collect();
+    assert!(packets.iter().any(|p| p == b"\x02ok"), "{packets:?}");
     // EXECUTE: no parameters, one attribute.
     let s = c.prepare("SELECT mysql_query_attribute_string('a')").unwrap();
     let mut body = s.id.to_le_bytes().to_vec();
@@ -151,7 +173,7 @@ fn attributes_of_queries_can_be_read() {
     let packets: Vec<Vec<u8>> = (0..4).map(|_| c.receive().unwrap()).collect();
     assert!(packets.iter().any(|p| p.ends_with(b"\x02ok")), "{packets:?}");
     // What does not fit together is refused, and the connection goes on.
-    for bad in [&[0xFC, 0xFF, 0xFF, 1][..], &[1, 0, b'S'], &[1, 1, 0], &[1, 1, 0, 1, 0xFE, 0, 9, b'a'], &[2, 1, 0, 2]] {
+    for bad in [&[0xFC, 0xFF, 0xFF, 1][..], &[1, 0, b'S'], &[1, 1, 0], &[1, 1, 0, 1, 0xFE, 0, 9, b'a'], &[1, 1, 0, 0]] {
         c.command(com::QUERY, bad).unwrap();
         assert_eq!(c.receive().unwrap_err().code(), Some(1835), "{bad:?}");
         assert_eq!(c.query("SELECT 1").unwrap().rows.len(), 1);

@@ -245,6 +245,7 @@ impl Definition<'_> {
             Use::Default(_) => !matches!(
                 name.as_str(),
                 "benchmark"
+                    | "mysql_query_attribute_string"
                     | "sleep"
                     | "get_lock"
                     | "release_lock"
