@@ -81,6 +81,7 @@ impl Session {
                     locks::lock_everything(self)?;
                 }
                 FlushTarget::Tables { names, for_export, .. } => {
+                    locks::refuse_under_locks(self)?;
                     if *for_export {
                         // The tables are locked as for an export, and have no files that could be copied.
                         let what = "files of single tables (FLUSH TABLES ... FOR EXPORT only locks the tables)";

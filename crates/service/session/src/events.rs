@@ -39,7 +39,7 @@ impl Session {
     pub(super) fn drop_event(&mut self, schema: &str, if_exists: bool, name: &ObjectName) -> Result<Done> {
         programs::begin_definition(self)?;
         self.require_on_schema(Privilege::Event.into(), schema)?;
-        programs::refuse_under_locks(self)?;
+        crate::locks::refuse_under_locks(self)?;
         let mut missing = false;
         programs::define_program(self, schema, "EVENT", &name.name, |s, edit| {
             match s.state.snapshot.event(schema, &name.name).cloned() {
@@ -75,7 +75,7 @@ pub(crate) fn create_event(session: &mut Session, create: &CreateEvent) -> Resul
     let preserve = create.preserve.unwrap_or(false);
     let mut status = status_of(create.status);
     programs::begin_definition(session)?;
-    programs::refuse_under_locks(session)?;
+    crate::locks::refuse_under_locks(session)?;
     let name = &create.name.name;
     let (schedule, past) = match timed {
         Timed::Future(schedule) => (schedule, false),
@@ -154,7 +154,7 @@ pub(crate) fn alter_event(session: &mut Session, alter: &AlterEvent) -> Result<D
         None => None,
     };
     programs::begin_definition(session)?;
-    programs::refuse_under_locks(session)?;
+    crate::locks::refuse_under_locks(session)?;
     require_free(session, renamed.as_ref())?;
     let Some(old) = session.state.snapshot.event(&schema, name).cloned() else {
         return Err(sql_err!(EventDoesNotExist, name));

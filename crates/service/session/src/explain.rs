@@ -21,7 +21,7 @@ use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, TypeId, Va
 use std::sync::Arc;
 
 /// Tables that change between planning and running: so often at most.
-const MAX_REPLANS: u32 = 10;
+pub(super) const MAX_REPLANS: u32 = 10;
 
 /// EXPLAIN.
 pub(crate) fn explain(session: &mut Session, e: &ast::Explain, reply: &mut dyn Reply) -> Result<Done> {

@@ -12,7 +12,7 @@ use gannet_exec::ddl;
 use gannet_parser::ast::{Statement, TableLock, TableLockKind};
 use gannet_plan::Plan;
 use gannet_plan::plan::{Intent, PlanTable};
-use gannet_schema::{RowSource, Table, TableId};
+use gannet_schema::{ForeignKey, ReferenceAction, RowSource, Table, TableId};
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
 use std::sync::Arc;
 
@@ -61,8 +61,10 @@ impl LockedTables {
         };
         for t in tables.iter().filter(named) {
             let same = |l: &&Locked| l.table == t.table.id && gannet_schema::names::eq_name(&l.alias, &t.alias);
-            let lock = self.0.iter().find(same).ok_or_else(|| sql_err!(TableNotLocked, t.alias))?;
-            if mode(t.intent) == MdlMode::Write && !lock.write {
+            // What a trigger or a foreign key brought may be locked once more by name.
+            let write = self.0.iter().filter(same).map(|l| l.write).max();
+            let write = write.ok_or_else(|| sql_err!(TableNotLocked, t.alias))?;
+            if mode(t.intent) == MdlMode::Write && !write {
                 return Err(sql_err!(TableNotLockedForWrite, t.alias));
             }
         }
@@ -102,7 +104,7 @@ struct Wanted {
     table: Arc<Table>,
     alias: String,
     write: bool,
-    /// The statement names it; else a view does.
+    /// The statement names it; else a view, a trigger or a foreign key does.
     named: bool,
 }
 
@@ -227,6 +229,35 @@ fn below(session: &Session, table: &Table, write: bool, all: &mut Vec<Wanted>) -
     Ok(())
 }
 
+/// The tables that foreign keys tie to one that is locked for writing: parents and children whose rows are only looked
+/// at for reading, children that follow its rows for writing, with their own.
+fn by_foreign_keys(session: &Session, table: &Arc<Table>, all: &mut Vec<Wanted>) {
+    let tied = |table: Arc<Table>, write| Wanted { alias: table.name.to_string(), table, write, named: false };
+    for key in &table.constraints.foreign_keys {
+        let parent = session.state.snapshot.base_table(&key.parent_schema, &key.parent);
+        all.extend(parent.map(|parent| tied(parent.clone(), false)));
+    }
+    let mut parents = vec![table.clone()];
+    while let Some(parent) = parents.pop() {
+        for child in session.state.snapshot.children(&parent.schema, &parent.name) {
+            let of_parent = |k: &&ForeignKey| k.parent_schema == parent.schema && k.parent == parent.name;
+            let looked_at = |a| matches!(a, ReferenceAction::NoAction | ReferenceAction::Restrict);
+            let mut keys = child.constraints.foreign_keys.iter().filter(of_parent);
+            let write = keys.any(|k| !looked_at(k.on_delete) || !looked_at(k.on_update));
+            if child.id == table.id || all.iter().any(|w| w.table.id == child.id && w.write >= write) {
+                continue;
+            }
+            all.push(tied(child.clone(), write));
+            parents.extend(write.then_some(child));
+        }
+    }
+}
+
+/// Error 1192 for what is not done while LOCK TABLES is in force: it would wait for tables that it cannot name.
+pub(crate) fn refuse_under_locks(session: &Session) -> Result<()> {
+    if session.locked.is_empty() { Ok(()) } else { Err(sql_err!(LockOrActiveTransaction)) }
+}
+
 /// UNLOCK TABLES; true when there was something to unlock.
 pub(crate) fn unlock_tables(session: &mut Session) -> bool {
     let any = !session.locked.is_empty();
@@ -239,8 +270,8 @@ pub(crate) fn unlock_tables(session: &mut Session) -> bool {
 
 /// FLUSH TABLES WITH READ LOCK: waits for statements that write, and lets none begin and none commit.
 pub(crate) fn lock_everything(session: &mut Session) -> Result<()> {
+    refuse_under_locks(session)?;
     session.commit_implicitly()?;
-    unlock_tables(session);
     session.work.locks().close_gates()
 }
 
@@ -255,8 +286,13 @@ pub(crate) fn locked_table_ids(session: &Session) -> Vec<u64> {
     ids
 }
 
-/// Error 1099 for FLUSH TABLES of a table that LOCK TABLES has for reading.
+/// Error 1099 for FLUSH TABLES of a table that LOCK TABLES has for reading; without names it is of all.
 pub(crate) fn check_flushed(session: &Session, names: &[gannet_parser::ast::ObjectName]) -> Result<()> {
+    if names.is_empty()
+        && let Some(read) = session.locked.0.iter().find(|l| !l.write)
+    {
+        return Err(sql_err!(TableNotLockedForWrite, read.alias));
+    }
     for n in names {
         let schema = n.schema.as_ref().map(|s| &*s.text).or(session.state.database.as_deref()).unwrap_or_default();
         let Some(t) = session.state.snapshot.table(schema, &n.name) else { continue };
@@ -360,6 +396,16 @@ fn lock_schemas(session: &mut Session, names: &[(String, String)], whole: Option
 /// Locks what a definition statement changes, exclusively, in an order that all follow. They go with the
 /// transaction that runs the statement.
 pub(crate) fn lock_for_ddl(session: &mut Session, statement: &Statement) -> Result<DdlLocks> {
+    if matches!(
+        statement,
+        Statement::CreateDatabase { .. }
+            | Statement::DropDatabase { .. }
+            | Statement::AlterDatabase { .. }
+            | Statement::CreateView(_)
+            | Statement::DropView { .. }
+    ) {
+        refuse_under_locks(session)?;
+    }
     session.state.renew_snapshot();
     let mut locks = DdlLocks { own: Vec::new(), related: Vec::new(), wait: session.work.locks().wait };
     let database = session.state.database.clone().unwrap_or_default();
@@ -454,6 +500,7 @@ fn resolve_locks(session: &Session, wanted: &[TableLock]) -> Result<Vec<Wanted>>
                 write: r.write,
                 named: false,
             }));
+            by_foreign_keys(session, &table, &mut resolved);
         }
         resolved.push(Wanted { table, alias, write, named: true });
     }

@@ -165,31 +165,9 @@ fn checksum(session: &mut Session, m: &ast::TableMaintenance, reply: &mut dyn Re
         if session.state.snapshot.temporary_table(&schema, &name.name).is_none() {
             session.require_on_table(Privilege::Select.into(), &schema, &name.name)?;
         }
-        let found = session.state.snapshot.require_table(&schema, &name.name).cloned();
-        let sum = match found {
-            Ok(_) if quick => Value::Null,
-            Ok(t) => {
-                let ident = |s: &str| format!("`{}`", s.replace('`', "``"));
-                // NULL and every value stay apart: each column is a mark and its bytes with their length.
-                let part = |c: &gannet_schema::Column| {
-                    let n = ident(&c.name);
-                    format!("IF({n} IS NULL, 'N', CONCAT('V', LENGTH({n}), ':', CAST({n} AS BINARY)))")
-                };
-                let parts: Vec<String> = t.columns.iter().map(part).collect();
-                let sql = format!(
-                    "SELECT COALESCE(SUM(CRC32(CONCAT({}))), 0) % 4294967296 AS c FROM {}.{}",
-                    parts.join(", "),
-                    ident(&t.schema),
-                    ident(&t.name)
-                );
-                let kept = session.own_rows(&sql)?;
-                let mut shown = Vec::new();
-                if let Some(v) = kept.rows.first().and_then(|r| r.first()) {
-                    v.write_text(&mut shown);
-                }
-                let n = std::str::from_utf8(&shown).ok().and_then(|s| s.parse().ok());
-                n.map_or(Value::Null, Value::UInt)
-            }
+        let sum = match sum_of(session, &schema, &name.name, quick) {
+            Ok(sum) => sum,
+            Err(e) if session.state.snapshot.require_table(&schema, &name.name).is_ok() => return Err(e),
             Err(e) => {
                 session.running.diagnostics.warnings.push(e.to_warning(Level::Error));
                 Value::Null
@@ -199,6 +177,34 @@ fn checksum(session: &mut Session, m: &ast::TableMaintenance, reply: &mut dyn Re
     }
     let columns = vec![column("Table", 128), plain_column("Checksum", SqlType::bigint_unsigned())];
     session.send_table(&table(columns, rows), reply)
+}
+
+fn sum_of(session: &mut Session, schema: &str, name: &str, quick: bool) -> Result<Value> {
+    if quick {
+        return session.state.snapshot.require_table(schema, name).map(|_| Value::Null);
+    }
+    let ident = |s: &str| format!("`{}`", s.replace('`', "``"));
+    // NULL and every value stay apart: each column is a mark and its bytes with their length.
+    let part = |c: &gannet_schema::Column| {
+        let n = ident(&c.name);
+        format!("IF({n} IS NULL, 'N', CONCAT('V', LENGTH({n}), ':', CAST({n} AS BINARY)))")
+    };
+    let kept = session.own_rows_of(|session| {
+        let t = session.state.snapshot.require_table(schema, name)?;
+        let parts: Vec<String> = t.columns.iter().map(part).collect();
+        Ok(format!(
+            "SELECT COALESCE(SUM(CRC32(CONCAT({}))), 0) % 4294967296 AS c FROM {}.{}",
+            parts.join(", "),
+            ident(&t.schema),
+            ident(&t.name)
+        ))
+    })?;
+    let mut shown = Vec::new();
+    if let Some(v) = kept.rows.first().and_then(|r| r.first()) {
+        v.write_text(&mut shown);
+    }
+    let n = std::str::from_utf8(&shown).ok().and_then(|s| s.parse().ok());
+    Ok(n.map_or(Value::Null, Value::UInt))
 }
 
 impl Session {

@@ -111,6 +111,7 @@ pub(crate) fn create_routine(session: &mut Session, create: &CreateRoutine) -> R
     characterise(&mut routine, &create.characteristics)?;
     let (name, existence) = (routine.name.clone(), &create.existence);
     begin_definition(session)?;
+    locks::refuse_under_locks(session)?;
     let exists = |s: &Session| s.state.snapshot.routine(&schema, kind, &name).cloned();
     define_program(session, &schema, kind.word(), &name, |s, edit| match exists(s) {
         Some(old) if existence.or_replace => {
@@ -141,6 +142,7 @@ pub(crate) fn alter_routine(
     let (schema, kind) = (session.program_schema(name)?, kind_of(kind));
     session.require_routine(Privilege::AlterRoutine, &schema, &name.name, kind == RoutineKind::Function)?;
     begin_definition(session)?;
+    locks::refuse_under_locks(session)?;
     if let Some(done) = super::owned::routine(session, &schema, kind, &name.name) {
         return Ok(done);
     }
@@ -177,7 +179,7 @@ pub(crate) fn drop_program(
             let kind = if function { RoutineKind::Function } else { RoutineKind::Procedure };
             begin_definition(session)?;
             session.require_routine(Privilege::AlterRoutine, &schema, &name.name, function)?;
-            refuse_under_locks(session)?;
+            locks::refuse_under_locks(session)?;
             if let Some(done) = super::owned::routine(session, &schema, kind, &name.name) {
                 return Ok(done);
             }
@@ -334,10 +336,6 @@ pub(crate) fn begin_definition(session: &mut Session) -> Result<()> {
     session.require_writable()?;
     session.state.renew_snapshot();
     Ok(())
-}
-
-pub(crate) fn refuse_under_locks(session: &Session) -> Result<()> {
-    if session.locked.is_empty() { Ok(()) } else { Err(sql_err!(LockOrActiveTransaction)) }
 }
 
 /// Changes the dictionary, with the program's name locked.

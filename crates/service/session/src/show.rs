@@ -4,6 +4,7 @@
 //! in any query. Other SHOWs make their rows here.
 
 use super::Session;
+use super::locks::is_stale;
 use super::reply::Done;
 use super::reply::Reply;
 use super::reply::{RowsSink, plain_column};
@@ -74,7 +75,20 @@ impl Session {
 
     /// The rows of a SELECT that the server wrote, run as a statement inside the running one.
     pub(crate) fn own_rows(&mut self, sql: &str) -> Result<RowsSink> {
-        self.nested(|inner| rows_of(inner, sql, None))
+        self.own_rows_of(|_| Ok(sql.into()))
+    }
+
+    /// The same; the text follows from definitions, and is made anew when they changed while the query waited for a
+    /// table.
+    pub(crate) fn own_rows_of(&mut self, text: impl Fn(&Session) -> Result<String>) -> Result<RowsSink> {
+        let mut tries = 0;
+        loop {
+            let sql = text(self)?;
+            match self.nested(|inner| rows_of(inner, &sql, None)) {
+                Err(e) if is_stale(&e) && tries < explain::MAX_REPLANS => tries += 1,
+                outcome => return outcome,
+            }
+        }
     }
 
     /// COM_PROCESS_INFO.

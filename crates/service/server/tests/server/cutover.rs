@@ -224,3 +224,21 @@ fn a_definition_is_refused_while_others_wait() {
         assert_eq!(other.join().expect("no panic"), 0);
     });
 }
+
+/// CHECKSUM TABLE that waits for a definition reads the table that there is then, or says that there is none.
+#[test]
+fn a_checksum_behind_a_definition() {
+    let r = world();
+    let (mut watcher, mut holder) = (connect(&r), connect(&r));
+    let before = rows(&mut watcher, "CHECKSUM TABLE t");
+    for definition in ["ALTER TABLE t ADD COLUMN extra INT DEFAULT 7 FIRST", "ALTER TABLE t DROP COLUMN extra"] {
+        run(&mut holder, "LOCK TABLES t WRITE");
+        std::thread::scope(|s| {
+            let sum = waits(s, &r, &mut watcher, "CHECKSUM TABLE t");
+            run(&mut holder, definition);
+            run(&mut holder, "UNLOCK TABLES");
+            assert_eq!(sum.join().unwrap(), 0);
+        });
+    }
+    assert_eq!(rows(&mut watcher, "CHECKSUM TABLE t"), before);
+}

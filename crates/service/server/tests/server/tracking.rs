@@ -144,7 +144,10 @@ fn attributes_of_queries_can_be_read() {
     // Without the capability there are none.
     assert_eq!(rows(&mut r.connect(), "SELECT mysql_query_attribute_string('a')"), [["NULL"]]);
     // Names are compared as texts.
-    assert_eq!(ask(&[("N", Arg::Text("1")), ("Z", Arg::Text("2")), ("á", Arg::Text("3")), ("", Arg::Int(4))]), "3|1|2|NULL");
+    assert_eq!(
+        ask(&[("N", Arg::Text("1")), ("Z", Arg::Text("2")), ("á", Arg::Text("3")), ("", Arg::Int(4))]),
+        "3|1|2|NULL"
+    );
     // EXECUTE: a parameter with a name is an attribute, too.
     let s = c.prepare("SELECT mysql_query_attribute_string('p'), ? + 1").unwrap();
     let mut body = s.id.to_le_bytes().to_vec();
@@ -161,7 +164,8 @@ fn attributes_of_queries_can_be_read() {
         assert_eq!((e.code(), e.to_string().contains(function)), (Some(1210), true), "{e}");
     }
     // The types are there with every flag but 0.
-    let odd = [&[1, 1, 0, 2, 0xFE, 0, 1, b'a', 2, b'o', b'k'][..], b"SELECT mysql_query_attribute_string('a')"].concat();
+    let odd =
+        [&[1, 1, 0, 2, 0xFE, 0, 1, b'a', 2, b'o', b'k'][..], b"SELECT mysql_query_attribute_string('a')"].concat();
     c.command(com::QUERY, &odd).unwrap();
     let packets: Vec<Vec<u8>> = (0..4).map(|_| c.receive().unwrap()).collect();
     assert!(packets.iter().any(|p| p == b"\x02ok"), "{packets:?}");
