@@ -297,9 +297,13 @@ fn use_tables(session: &mut Session, plan: &Plan) {
 /// It has ended.
 #[inline]
 pub(crate) fn end_using(session: &mut Session, plan: &Plan) {
-    if !plan.uses.programs {
-        return;
+    if plan.uses.programs {
+        end_using_tables(session);
     }
+}
+
+/// The end of a statement whose plan uses programs.
+pub(crate) fn end_using_tables(session: &mut Session) {
     session.state.using.pop();
     if let Some(inner) = session.state.inside.last_mut() {
         inner.light.clear();

@@ -98,6 +98,11 @@ impl Session {
         }
         let generate_primary_key = self.state.vars[Live::SqlGenerateInvisiblePrimaryKey].as_bool();
         let words_for = (generate_primary_key && words.is_some()).then(|| super::words::words_for(self));
+        // The query of CREATE TABLE ... SELECT may call functions.
+        let calls = select.as_ref().is_some_and(|(plan, _)| plan.uses.programs);
+        if let Some((plan, _)) = &select {
+            calls::begin_using(self, plan);
+        }
         let (txn, changes) = self.work.writing();
         let mut cx = DdlContext {
             database: database.as_deref(),
@@ -118,8 +123,13 @@ impl Session {
             select,
         };
         let txn = own.unwrap_or(txn);
-        let (done, snapshot) = ddl::run(statement, &self.server.catalog, txn, temporaries, &mut cx)?;
-        Ok((done, snapshot, cx.select.take()))
+        let outcome = ddl::run(statement, &self.server.catalog, txn, temporaries, &mut cx);
+        let select = cx.select.take();
+        if calls {
+            calls::end_using_tables(self);
+        }
+        let (done, snapshot) = outcome?;
+        Ok((done, snapshot, select))
     }
 
     /// The plan of CREATE TABLE ... SELECT's query, its tables locked, and the values of its parameters.
