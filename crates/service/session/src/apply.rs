@@ -24,6 +24,7 @@ use gannet_binlog::rows::{Change, Image, Row, Rows, flags};
 use gannet_core::accounts::{Access, Account, Privilege};
 use gannet_core::vars::{Live, SessionVars, VarValue};
 use gannet_parser::printer::quote_name;
+use gannet_plan::physical::Reads;
 use gannet_schema::{GENERATED_KEY, Table, has_generated_key};
 use gannet_types::json::Json;
 use gannet_types::room::Room;
@@ -592,7 +593,7 @@ pub(crate) fn binlog(session: &mut Session, text: &[u8]) -> Result<()> {
     if own {
         session.work.start(None, false)?;
     }
-    let outcome = session.begin_statement().and_then(|mark| {
+    let outcome = session.begin_statement(Reads::Snapshot).and_then(|mark| {
         let outcome = events(session, &mut applier, &bytes);
         applier.leave(session);
         session.end_statement(mark, outcome)

@@ -294,16 +294,12 @@ fn use_tables(session: &mut Session, plan: &Plan) {
     session.state.using.push(tables);
 }
 
-/// It has ended.
+/// It has ended. `programs`: the plan uses some.
 #[inline]
-pub(crate) fn end_using(session: &mut Session, plan: &Plan) {
-    if plan.uses.programs {
-        end_using_tables(session);
+pub(crate) fn end_using(session: &mut Session, programs: bool) {
+    if !programs {
+        return;
     }
-}
-
-/// The end of a statement whose plan uses programs.
-pub(crate) fn end_using_tables(session: &mut Session) {
     session.state.using.pop();
     if let Some(inner) = session.state.inside.last_mut() {
         inner.light.clear();
@@ -317,11 +313,22 @@ pub(crate) fn end_using_tables(session: &mut Session) {
     }
 }
 
-/// Error 1442 for a table that a statement around this one uses.
+/// Makes the table `name` of a query's rows, whose functions may change no table.
+pub(crate) fn creating<R>(session: &mut Session, name: &str, f: impl FnOnce(&mut Session) -> R) -> R {
+    session.state.creating = Some(name.into());
+    let result = f(session);
+    session.state.creating = None;
+    result
+}
+
+/// Error 1442 for a table that a statement around this one uses, 1746 for any while a table is made.
 pub(crate) fn refuse_used(session: &Session, plan: &Plan) -> Result<()> {
     let written =
         |t: &&PlanTable| matches!(t.intent, Intent::Insert | Intent::Replace | Intent::Update | Intent::Delete);
     for t in plan.tables.iter().filter(written) {
+        if let Some(created) = &session.state.creating {
+            return Err(sql_err!(CantUpdateTableInCreateTableSelect, t.table.name, created));
+        }
         if session.state.using.iter().any(|tables| tables.contains(&t.table.id)) {
             return Err(sql_err!(CantUpdateUsedTableInSfOrTrg, t.table.name));
         }

@@ -25,6 +25,7 @@ use gannet_exec::spill::TempFile;
 use gannet_exec::{Rows, Session as _};
 use gannet_functions::Generator;
 use gannet_parser::ast::{self, Completion, Statement, TableOption};
+use gannet_plan::physical::Reads;
 use gannet_plan::plan::ResultColumn;
 use gannet_runtime::Interrupt;
 use gannet_types::temporal::LOCALE_NUMBERS;
@@ -320,7 +321,7 @@ impl Follower {
     /// The engine's number of the transaction that is open.
     pub fn name(&mut self) -> Result<TrxId> {
         self.command(|session, _| {
-            session.begin_statement()?;
+            session.begin_statement(Reads::Snapshot)?;
             in_order::name(session.work.txn_mut()).map_err(from_engine)
         })
     }
@@ -501,7 +502,7 @@ fn commit(session: &mut Session, (name, position): &Position) -> Result<Option<L
     if !session.work.transaction().is_open() {
         session.work.start(None, false)?;
     }
-    session.begin_statement()?;
+    session.begin_statement(Reads::Snapshot)?;
     let server = session.server.clone();
     let stored = server.catalog.replication();
     stored.put(session.work.txn_mut(), name, position).map_err(from_engine)?;

@@ -10,6 +10,7 @@ use gannet_core::accounts::{Access, Name, Privilege, Privileges, RoutineGrant};
 use gannet_core::vars::Live;
 use gannet_exec::error::from_catalog;
 use gannet_parser::ast::{self, Account, Characteristic, CreateRoutine, CreateTrigger, ObjectName, ProgramKind};
+use gannet_plan::physical::Reads;
 use gannet_program::{Kind, Source};
 use gannet_schema::{DataAccess, Made, Routine, RoutineKind, RowSource, Table, Trigger, TriggerEvent, names};
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
@@ -381,7 +382,7 @@ fn define_locked(
     locked: Result<()>,
     change: impl FnOnce(&mut Session, &mut Edit<'_>) -> CatalogResult<()>,
 ) -> Result<()> {
-    let begun = locked.and_then(|()| session.begin_statement().map(drop));
+    let begun = locked.and_then(|()| session.begin_statement(Reads::Snapshot).map(drop));
     if let Err(e) = begun {
         session.work.unlock_transaction();
         return Err(e);

@@ -336,7 +336,7 @@ impl Session {
         if plan.into.is_some() {
             (self.running.figures.sent, self.running.figures.into) = (0, true);
         }
-        calls::end_using(self, plan);
+        calls::end_using(self, plan.uses.programs);
         if matches!(plan.kind, PlanKind::Delete(_)) {
             // LAST_INSERT_ID(n) there is for the session alone.
             self.state.running.insert_id_given = false;
@@ -728,7 +728,7 @@ fn begin_over(session: &mut Session, plan: &Plan) -> Result<Option<Savepoint>> {
     }
     let stored = |t: &gannet_plan::plan::PlanTable| t.table.source.is_engine();
     match session.work.txn().is_active() || plan.uses.programs || plan.tables.iter().any(stored) {
-        true => session.begin_statement().map(Some),
+        true => session.begin_statement(plan.reads).map(Some),
         false => Ok(None),
     }
 }

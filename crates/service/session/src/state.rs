@@ -40,6 +40,8 @@ pub struct State {
     pub(crate) calls: Vec<Arc<gannet_schema::Routine>>,
     /// Tables of the statements whose functions and triggers run, outermost first.
     pub(crate) using: Vec<Box<[gannet_schema::TableId]>>,
+    /// The table that CREATE TABLE ... SELECT makes.
+    pub(crate) creating: Option<Box<str>>,
     /// What account and roles allow.
     pub access: Access,
     // The second part.
@@ -111,6 +113,7 @@ impl State {
             changed_inside: false,
             calls: Vec::new(),
             using: Vec::new(),
+            creating: None,
             snapshot: server.catalog.snapshot(),
             plan_salt: 0,
             vars,

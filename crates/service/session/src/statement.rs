@@ -20,6 +20,7 @@ use gannet_engine::lock::MdlDuration;
 use gannet_exec::ddl::{self, DdlContext};
 use gannet_parser::ast::{self, Statement};
 use gannet_plan::Plan;
+use gannet_plan::physical::Reads;
 use gannet_runtime::Interrupt;
 use gannet_schema::{CatalogSnapshot, RowSource};
 use gannet_telemetry::{Counter, count};
@@ -98,11 +99,6 @@ impl Session {
         }
         let generate_primary_key = self.state.vars[Live::SqlGenerateInvisiblePrimaryKey].as_bool();
         let words_for = (generate_primary_key && words.is_some()).then(|| super::words::words_for(self));
-        // The query of CREATE TABLE ... SELECT may call functions.
-        let calls = select.as_ref().is_some_and(|(plan, _)| plan.uses.programs);
-        if let Some((plan, _)) = &select {
-            calls::begin_using(self, plan);
-        }
         let (txn, changes) = self.work.writing();
         let mut cx = DdlContext {
             database: database.as_deref(),
@@ -123,13 +119,8 @@ impl Session {
             select,
         };
         let txn = own.unwrap_or(txn);
-        let outcome = ddl::run(statement, &self.server.catalog, txn, temporaries, &mut cx);
-        let select = cx.select.take();
-        if calls {
-            calls::end_using_tables(self);
-        }
-        let (done, snapshot) = outcome?;
-        Ok((done, snapshot, select))
+        let (done, snapshot) = ddl::run(statement, &self.server.catalog, txn, temporaries, &mut cx)?;
+        Ok((done, snapshot, cx.select.take()))
     }
 
     /// The plan of CREATE TABLE ... SELECT's query, its tables locked, and the values of its parameters.
@@ -446,7 +437,11 @@ fn ddl(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> R
         super::powers::check_view_definer(session, statement)?;
         Ok((locks, session.select_of(statement)?))
     });
-    let (locks, select) = match prepared.and_then(|prepared| session.begin_statement().map(|_| prepared)) {
+    let reads = match &prepared {
+        Ok((_, Some((plan, _)))) => plan.reads,
+        _ => Reads::Snapshot,
+    };
+    let (locks, select) = match prepared.and_then(|prepared| session.begin_statement(reads).map(|_| prepared)) {
         Ok(prepared) => prepared,
         Err(e) => {
             session.work.unlock_transaction();
@@ -455,7 +450,7 @@ fn ddl(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> R
     };
     session.state.running.insert_id_given = false;
     let mut gate = session.locked.is_empty().then_some(locks);
-    let outcome = session.define(statement, None, select, gate.as_mut()).map(|(done, snapshot, _)| (done, snapshot));
+    let outcome = define_and_fill(session, statement, select, gate.as_mut());
     session.work.rest();
     session.commit_implicitly()?;
     if let Ok((_, snapshot)) = &outcome {
@@ -474,6 +469,23 @@ fn ddl(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> R
     }
     let insert_id = query::insert_id(session, done.last_insert_id, done.last_row_id);
     Ok(Done { affected: done.rows, insert_id, info: done.info, ..Done::default() })
+}
+
+/// Changes the dictionary, and fills the table that CREATE TABLE ... SELECT makes.
+fn define_and_fill(
+    session: &mut Session,
+    statement: &Statement,
+    select: Option<(Plan, Vec<Value>)>,
+    gate: Option<&mut DdlLocks>,
+) -> Result<(ddl::Done, Arc<CatalogSnapshot>)> {
+    let (Statement::CreateTable(create), Some((plan, _))) = (statement, &select) else {
+        return session.define(statement, None, select, gate).map(|(done, snapshot, _)| (done, snapshot));
+    };
+    let programs = plan.uses.programs;
+    calls::begin_using(session, plan);
+    let outcome = calls::creating(session, &create.name.name, |s| s.define(statement, None, select, gate));
+    calls::end_using(session, programs);
+    outcome.map(|(done, snapshot, _)| (done, snapshot))
 }
 
 /// What frees space and takes hardly any.

@@ -102,9 +102,9 @@ pub(crate) fn unsurround(session: &mut Session, around: Option<Around>, wanted: 
         let charsets = Charsets { results: session.settings.charsets.results, ..around.charsets };
         settle(session, around.mode, charsets, around.mode_key);
     } else {
-        let unlock_unmatched = session.settings.exec.unlock_unmatched;
+        let locks = session.settings.exec.locks;
         session.refresh();
-        session.settings.exec.unlock_unmatched = unlock_unmatched;
+        session.settings.exec.locks = locks;
     }
 }
 

@@ -6,7 +6,7 @@
 //! transaction of their own: the session's stays open. Its rows belong to the session's transactions and roll back with
 //! them; so the trees of a dropped one live until no transaction is open that may have changed them.
 
-use super::Session;
+use super::{Session, calls};
 use super::reply::{Done, Reply};
 use gannet_base::sync::atomic::{AtomicU64, Ordering};
 use gannet_catalog::StoredTable;
@@ -101,7 +101,7 @@ impl Session {
             return Ok(Done { affected: done.rows, info: done.info, ..Done::default() });
         };
         let filled = ddl::insert_plan(&table, plan, *on_duplicate, &self.state.snapshot)
-            .and_then(|plan| self.run_plan(&plan, None, &params, reply));
+            .and_then(|plan| calls::creating(self, &table.name, |s| s.run_plan(&plan, None, &params, reply)));
         if filled.is_err() {
             self.forget_temporary(&table);
             self.discard_dropped();

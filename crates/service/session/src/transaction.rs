@@ -5,7 +5,9 @@ use super::{Session, locks, track};
 use gannet_core::vars::{Live, SessionVars};
 use gannet_core::work::{self, Terms};
 use gannet_engine::{Isolation, Savepoint};
+use gannet_exec::Locks;
 use gannet_parser::ast;
+use gannet_plan::physical::Reads;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{ErrorCode, Result, sql_err};
 
@@ -41,14 +43,18 @@ pub(crate) fn engine_isolation(level: ast::Isolation) -> Isolation {
 }
 
 impl Session {
-    /// A statement that uses tables begins. Returns the mark to roll back to when it fails.
+    /// A statement that uses tables begins; how it reads. Returns the mark to roll back to when it fails.
     #[inline(always)]
-    pub(crate) fn begin_statement(&mut self) -> Result<Savepoint> {
+    pub(crate) fn begin_statement(&mut self, reads: Reads) -> Result<Savepoint> {
         if self.inside {
             return Ok(self.work.txn_mut().savepoint());
         }
         let mark = self.work.begin_statement()?;
-        self.settings.exec.unlock_unmatched = self.work.transaction().unlocks_unmatched();
+        let level = self.work.transaction().isolation();
+        self.settings.exec.locks = Locks::of(level, reads);
+        if level == Isolation::Serializable {
+            self.work.txn_mut().lock_plain_reads(reads != Reads::Snapshot);
+        }
         Ok(mark)
     }
 

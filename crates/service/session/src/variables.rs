@@ -116,7 +116,7 @@ fn of_executor(state: &State, found_rows: bool) -> gannet_exec::Settings {
         cte_max_recursion_depth: n(Live::CteMaxRecursionDepth),
         count_found_rows: found_rows,
         foreign_key_checks: v[Live::ForeignKeyChecks].as_bool(),
-        unlock_unmatched: false,
+        locks: Default::default(),
         triggers: true,
         parallel_workers: n(Live::ParallelWorkers),
         ddl_threads: n(Live::InnodbDdlThreads),

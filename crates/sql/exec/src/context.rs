@@ -1,5 +1,6 @@
 //! What an execution carries along: transaction, session, parameters, registers, diagnostics, memory bound.
 
+use crate::Locks;
 use crate::{
     batch::Batch,
     changes::{ChangeSink, RowWriter},
@@ -135,8 +136,8 @@ pub struct Settings {
     pub count_found_rows: bool,
     /// `foreign_key_checks`
     pub foreign_key_checks: bool,
-    /// READ COMMITTED or below: rows that do not match are unlocked.
-    pub unlock_unmatched: bool,
+    /// What reads lock.
+    pub locks: Locks,
     /// Triggers fire: not where rows of a log are applied, which has the rows of triggers itself.
     pub triggers: bool,
     /// `gannet_parallel_workers`: tasks that a part of the statement may be shared out to; 1 = none but its own.

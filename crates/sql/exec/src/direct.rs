@@ -7,7 +7,6 @@ use crate::{
     context::Cx,
     error::from_engine,
     eval,
-    ops::read_mode,
     sink::{ResultSink, Stored},
 };
 use gannet_engine::{KeyRange, Read, RowBuf, ScanOptions};
@@ -32,7 +31,7 @@ pub fn point_select<'p>(
     let plan = cx.shared.plan;
     let table = &*plan.tables[0].table;
     sink.begin(&plan.columns)?;
-    let mode = read_mode(point.lock, cx.shared.settings.unlock_unmatched);
+    let mode = cx.shared.settings.locks.mode(point.lock);
     let index = point.index as usize;
     let (empty, zone) = (Batch::default(), &cx.shared.settings.time_zone);
     let eval = |expr| eval::eval(expr, &empty, 0, cx);

@@ -25,6 +25,7 @@ pub mod foreign;
 mod found;
 mod integers;
 pub mod kv;
+mod locks;
 mod long;
 mod lookup;
 mod numbered;
@@ -50,6 +51,7 @@ pub use context::{Counts, Cx, MadeRow, Rest, Session, Settings, Shared, stopped}
 pub use deprecated::deprecation;
 pub use direct::DirectBuffers;
 pub use dml::{Affected, Literals, Load, check_load, insert_rows, load, takes_rows};
+pub use locks::Locks;
 pub use place::shown_parts;
 pub use profile::Profile;
 pub use run::{Outcome, analyze, only_value, run, value_of};

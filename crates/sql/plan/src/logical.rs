@@ -33,6 +33,7 @@ pub(crate) struct Arena {
     /// Values of parameters that come from the text at hand; for estimates only.
     pub(crate) seen: Vec<Option<Value>>,
     pub(crate) uses: Uses,
+    pub(crate) reads: crate::physical::Reads,
     /// Stored functions that are called.
     pub(crate) routines: Vec<Arc<gannet_schema::Routine>>,
     pub(crate) effects: crate::effects::Effects,

@@ -632,11 +632,38 @@ pub enum LockStrength {
     None,
     /// FOR SHARE, LOCK IN SHARE MODE; any read at SERIALIZABLE inside a transaction.
     Shared,
-    /// A read inside DML (INSERT ... SELECT, other tables of UPDATE and DELETE): shared at REPEATABLE READ and above, a
-    /// snapshot read below.
-    SharedImplied,
+    /// A read without a locking clause, of [`Reads::Source`].
+    SharedSource,
+    /// The same, of [`Reads::Current`].
+    SharedCurrent,
     /// FOR UPDATE, UPDATE, DELETE.
     Exclusive,
+}
+
+/// What a statement reads beside the rows that it changes, where it says nothing of locks. A statement of a function or
+/// trigger is further bound by the statement around all: it locks only what both would.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum Reads {
+    /// SELECT: the snapshot; at SERIALIZABLE, inside a transaction or another statement, as [`Reads::Current`].
+    #[default]
+    Snapshot,
+    /// INSERT, REPLACE and CREATE TABLE ... SELECT, UPDATE of one table: up to READ COMMITTED the snapshot, then as
+    /// [`Reads::Current`].
+    Source,
+    /// All others: the rows as they are now, locked shared.
+    Current,
+}
+
+impl Reads {
+    /// The lock of a table that is read.
+    pub(crate) fn lock(self) -> RowLock {
+        let strength = match self {
+            Reads::Snapshot => LockStrength::None,
+            Reads::Source => LockStrength::SharedSource,
+            Reads::Current => LockStrength::SharedCurrent,
+        };
+        RowLock { strength, wait: LockWait::Wait }
+    }
 }
 
 /// What a locking read does when it meets a lock.

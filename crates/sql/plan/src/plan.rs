@@ -1,7 +1,7 @@
 //! A finished plan.
 
 use crate::expr::Expr;
-use crate::physical::{Physical, Ranges, RowLock};
+use crate::physical::{Physical, Ranges, Reads, RowLock};
 use gannet_schema::{Routine, Table};
 use gannet_types::{SqlType, TypeId};
 use std::sync::Arc;
@@ -36,6 +36,8 @@ pub struct Plan {
     pub registers: u32,
     /// It is one of INSERT, REPLACE, UPDATE, DELETE.
     pub writes: bool,
+    /// How it reads what it does not change.
+    pub reads: Reads,
     /// What the statement uses beyond its tables.
     pub uses: Uses,
     /// The stored functions that it calls, each once.

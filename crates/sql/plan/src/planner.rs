@@ -5,6 +5,7 @@ use crate::expr::ExprKind;
 use crate::logical::{Arena, Body, ColId, Label, Query};
 use crate::optimize::{Builder, point_select};
 use crate::options::{Passes, PlanOptions};
+use crate::physical::Reads;
 use crate::plan::{
     Accesses, DateText, Dive, Intent, LoadField, Param, Plan, PlanKind, PlanTable, ResultColumn, TableExprs,
 };
@@ -111,14 +112,17 @@ pub fn plan_load(
 
 /// Plans a query (also one behind SHOW, CREATE TABLE ... SELECT and the like). INTO is the caller's.
 pub fn plan_query(query: &AstQuery, snapshot: &CatalogSnapshot, options: &PlanOptions<'_>) -> Result<Plan> {
-    plan_query_with(Binder::new(snapshot, options), query)
+    plan_query_with(Binder::new(snapshot, options), query, Reads::Snapshot)
 }
 
-fn plan_query_with(mut binder: Binder<'_>, query: &AstQuery) -> Result<Plan> {
+fn plan_query_with(mut binder: Binder<'_>, query: &AstQuery, reads: Reads) -> Result<Plan> {
     let (snapshot, options) = (binder.snapshot, binder.options);
     let max_execution_time = hinted_time(&query.body);
     let mut query = binder.top_query(query)?;
     binder.check_hints();
+    if reads != Reads::Snapshot {
+        binder.lock_all_reads(reads, &mut query);
+    }
     let mut arena = binder.arena;
     let columns = result_columns(&arena, &query);
     prepare_tables(&arena)?;
@@ -208,7 +212,7 @@ pub fn plan_expressions(
     };
     let mut binder = Binder::new(snapshot, options);
     binder.without_select = true;
-    plan_query_with(binder, &query)
+    plan_query_with(binder, &query, Reads::Current)
 }
 
 pub(crate) fn finish(
@@ -268,6 +272,7 @@ pub(crate) fn finish(
         accesses: Accesses::default(),
         sent_as_read: None,
         registers: builder.registers,
+        reads: arena.reads,
         uses,
         routines: arena.routines.as_slice().into(),
         into: None,

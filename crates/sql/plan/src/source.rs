@@ -3,6 +3,7 @@
 use crate::bind::Binder;
 use crate::optimize::Builder;
 use crate::options::PlanOptions;
+use crate::physical::Reads;
 use crate::plan::{Insert, InsertSource, Intent, Plan, PlanKind, PlanTable};
 use crate::planner::{finish, result_columns};
 use crate::rewrite;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 pub fn plan_source(query: &Query, snapshot: &CatalogSnapshot, options: &PlanOptions<'_>) -> Result<Plan> {
     let mut binder = Binder::new(snapshot, options);
     let mut query = binder.top_query(query)?;
-    binder.lock_all_reads(&mut query);
+    binder.lock_all_reads(Reads::Source, &mut query);
     let mut arena = binder.arena;
     let columns = result_columns(&arena, &query);
     rewrite::query(&mut arena, &mut query, options);

@@ -211,7 +211,7 @@ impl Txn {
     /// The mode a read is done with at this transaction's level.
     pub(crate) fn effective(&self, mode: ReadMode) -> ReadMode {
         match (mode, self.options.isolation) {
-            (ReadMode::Snapshot, Isolation::Serializable) if !self.options.autocommit => ReadMode::FOR_SHARE,
+            (ReadMode::Snapshot, Isolation::Serializable) if self.plain_reads_lock => ReadMode::FOR_SHARE,
             (ReadMode::Snapshot, Isolation::ReadUncommitted) => ReadMode::Newest,
             (mode, _) => mode,
         }

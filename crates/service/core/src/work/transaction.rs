@@ -141,12 +141,6 @@ impl Transaction {
         self.next_read_only
     }
 
-    /// Rows that a statement has locked and does not match are unlocked.
-    #[inline]
-    pub fn unlocks_unmatched(&self) -> bool {
-        self.isolation <= Isolation::ReadCommitted
-    }
-
     /// Numbers the transactions of a unit of work: another one for each that ends.
     pub fn number(&self) -> u64 {
         self.number

@@ -757,6 +757,7 @@ pub(crate) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> P
         sent_as_read: None,
         registers: 0,
         writes: false,
+        reads: Default::default(),
         uses: Default::default(),
         routines: Box::default(),
         into: None,

@@ -19,7 +19,7 @@ mod window;
 mod window_rows;
 
 pub(crate) use rows::limit_value;
-pub(crate) use scan::{Direct, read_mode};
+pub(crate) use scan::Direct;
 
 use crate::{
     batch::Batch,

@@ -4,7 +4,7 @@
 //! that one which meets rows with many versions does not keep the others waiting: they are the pieces that
 //! [`share_out`] gives to tasks.
 
-use super::scan::{Reader, read_mode};
+use super::scan::Reader;
 use crate::batch::{BATCH_BYTES, BATCH_ROWS, Batch};
 use crate::context::{BoxedOperator, Operator};
 use crate::part::{share_out, stands_alone};
@@ -80,7 +80,7 @@ impl<'p> ParallelCount<'p> {
     /// The rows, by all workers the statement may use; `None`: they are not of use.
     fn count(&self, cx: &mut Cx<'_, 'p>) -> Result<Option<u64>> {
         let tasks = cx.shared.settings.parallel_workers as usize;
-        let plain = read_mode(self.scan.lock, cx.shared.settings.unlock_unmatched) == ReadMode::Snapshot;
+        let plain = cx.shared.settings.locks.mode(self.scan.lock) == ReadMode::Snapshot;
         let table = &cx.shared.plan.tables[self.scan.table as usize].table;
         let secondary = self.scan.index.map(|i| i as usize).filter(|i| Some(*i) != table.clustered);
         let txn = cx.txn.get()?;

@@ -24,12 +24,9 @@ use crate::{
     error::from_engine,
     eval, padding, typed, vector,
 };
-use gannet_engine::{
-    Cut, Direction, Isolation, KeyRange, LockMode, Place, Read, ReadMode, RowBuf, Scan, ScanOptions, TreeHandle,
-    WaitPolicy,
-};
+use gannet_engine::{Cut, Direction, Isolation, KeyRange, Place, Read, RowBuf, Scan, ScanOptions, TreeHandle};
 use gannet_plan::{
-    physical::{Access, LockStrength, LockWait, ROW_ID, RowLock, TableScan},
+    physical::{Access, LockStrength, LockWait, ROW_ID, TableScan},
     range::{Bounds, Limit, encode_access},
 };
 use gannet_schema::{EntryPlaces, Table};
@@ -40,23 +37,6 @@ use std::collections::HashSet;
 /// Rows of the first batch, if no fewer are of use; later ones double up to [`BATCH_ROWS`], so that a LIMIT or a
 /// semijoin reads little too much.
 pub(super) const FIRST_ROWS: usize = 64;
-
-/// How the engine is to read under a plan's lock clause.
-///
-/// `relaxed`: READ COMMITTED or below, where implied locks are not taken.
-pub(crate) fn read_mode(lock: RowLock, relaxed: bool) -> ReadMode {
-    let wait = match lock.wait {
-        LockWait::Wait | LockWait::IfMatched => WaitPolicy::Wait,
-        LockWait::NoWait => WaitPolicy::NoWait,
-        LockWait::SkipLocked => WaitPolicy::SkipLocked,
-    };
-    match lock.strength {
-        LockStrength::None => ReadMode::Snapshot,
-        LockStrength::SharedImplied if relaxed => ReadMode::Snapshot,
-        LockStrength::Shared | LockStrength::SharedImplied => ReadMode::Locking { mode: LockMode::Shared, wait },
-        LockStrength::Exclusive => ReadMode::Locking { mode: LockMode::Exclusive, wait },
-    }
-}
 
 pub(crate) fn build<'p>(scan: &'p TableScan, types: &'p [SqlType]) -> BoxedOperator<'p> {
     if let Some(how) = &scan.parts {
@@ -202,13 +182,13 @@ impl<'p> TreeScan<'p> {
         let (low, high) = self.bounds.get(number);
         let options = ScanOptions {
             direction: if self.scan.reverse { Direction::Backward } else { Direction::Forward },
-            mode: read_mode(self.scan.lock, cx.shared.settings.unlock_unmatched),
+            mode: cx.shared.settings.locks.mode(self.scan.lock),
             unique_equality: matches!(self.access, Access::Point { .. }),
             sequential: matches!(self.access, Access::Full) && !self.scan.expects_few,
             whole: self.reads_whole(self.secondary(table).is_some()),
             unseen: false,
             semi_consistent: self.scan.lock.wait == LockWait::IfMatched
-                && cx.shared.settings.unlock_unmatched
+                && cx.shared.settings.locks.unlock_unmatched
                 && self.secondary(table).is_none()
                 && !matches!(self.access, Access::Point { .. }),
         };
@@ -446,7 +426,7 @@ impl<'p> TreeScan<'p> {
                 keys.push(entry.key.into());
             }
             // A row that fails the filter is let go at once where the level allows it.
-            let unlocks = self.scan.lock.strength != LockStrength::None && cx.shared.settings.unlock_unmatched;
+            let unlocks = cx.shared.settings.locks.unlock(self.scan.lock);
             if unlocks && batch.rows > before && !self.last_passes(table, batch, cx)? {
                 scan.unlock_row(cx.txn.get()?);
             }
@@ -631,7 +611,7 @@ impl<'p> Reader<'p> {
     /// The same; the row that counts is in the buffer.
     fn find(&mut self, table: &'p Table, row_key: &[u8], by: By<'_>, cx: &mut Cx<'_, 'p>) -> Result<bool> {
         let tree = codec::row_tree(table, cx.txn.get()?)?;
-        let mode = read_mode(self.scan.lock, cx.shared.settings.unlock_unmatched);
+        let mode = cx.shared.settings.locks.mode(self.scan.lock);
         let txn = cx.txn.get()?;
         let (place, buffer) = (&mut self.place, &mut self.buffer);
         let counts = matches!(by, By::Key);

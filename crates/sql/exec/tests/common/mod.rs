@@ -207,7 +207,7 @@ impl Database {
             cte_max_recursion_depth: 1000,
             count_found_rows: false,
             foreign_key_checks: true,
-            unlock_unmatched: false,
+            locks: Default::default(),
             triggers: true,
             parallel_workers: 1,
             ddl_threads: 2,

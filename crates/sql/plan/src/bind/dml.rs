@@ -6,7 +6,7 @@ use super::target::{Named, ThroughView, limited_through};
 use super::{Binder, BoundCheck, RowsBy, error};
 use crate::expr::{Expr, ExprKind, SortKey};
 use crate::logical::{Block, Body, ColId, Query, RelKind, conjuncts};
-use crate::physical::{LockStrength, LockWait, RowLock};
+use crate::physical::{LockStrength, LockWait, Reads, RowLock};
 use crate::plan::{Intent, LoadField};
 use crate::typing::Bound;
 use gannet_parser::ast;
@@ -67,10 +67,6 @@ fn exclusive() -> RowLock {
     RowLock { strength: LockStrength::Exclusive, wait: LockWait::Wait }
 }
 
-fn implied() -> RowLock {
-    RowLock { strength: LockStrength::SharedImplied, wait: LockWait::Wait }
-}
-
 /// Puts the table that gets rows, or the one below a view, into the scope: that table, its place, and the conditions
 /// of the view. `names`: of the columns that get values.
 fn row_target(
@@ -120,6 +116,10 @@ impl Binder<'_> {
             return Err(SqlError::unsupported("RETURNING"));
         }
         let _ = self.enter_block(0, insert.hints.as_deref());
+        self.arena.reads = match &insert.source {
+            ast::InsertSource::Query(query) if !matches!(query.body, ast::QueryBody::Values(_)) => Reads::Source,
+            _ => Reads::Current,
+        };
         let table = self.target_table(&insert.table)?;
         let only = only_parts(&table, &insert.partitions)?;
         self.scopes.push(Scope::new());
@@ -185,6 +185,7 @@ impl Binder<'_> {
 
     /// LOAD DATA as an INSERT of one row: columns of fields without values, then those of SET. Errors 1054, 3105.
     pub(crate) fn load(&mut self, load: &ast::Load) -> Result<(BoundInsert, Vec<LoadField>)> {
+        self.arena.reads = Reads::Current;
         let table = self.target_table(&load.table)?;
         let only = only_parts(&table, &load.partitions)?;
         let replace = load.duplicates == ast::LoadDuplicates::Replace;
@@ -334,12 +335,13 @@ impl Binder<'_> {
     }
 
     /// All that a query reads is locked, its subqueries' reads too.
-    pub(crate) fn lock_all_reads(&mut self, query: &mut Query) {
+    pub(crate) fn lock_all_reads(&mut self, reads: Reads, query: &mut Query) {
+        self.arena.reads = reads;
         self.lock_reads(query);
         self.lock_subqueries();
     }
 
-    /// Subqueries inside DML lock what they read, as INSERT ... SELECT does.
+    /// Subqueries inside DML lock what they read.
     fn lock_subqueries(&mut self) {
         let mut subqueries = std::mem::take(&mut self.arena.subqueries);
         subqueries.iter_mut().for_each(|s| self.lock_reads(&mut s.query));
@@ -349,7 +351,7 @@ impl Binder<'_> {
         self.arena.ctes = ctes;
     }
 
-    /// Reads of INSERT ... SELECT lock what they see.
+    /// The tables of a query are read as the statement reads them.
     fn lock_reads(&mut self, query: &mut Query) {
         match &mut query.body {
             Body::Block(block) => {
@@ -359,7 +361,7 @@ impl Binder<'_> {
                             if rel.lock.strength == LockStrength::None
                                 && self.arena.tables[*slot as usize].table.source == RowSource::Engine =>
                         {
-                            rel.lock = implied();
+                            rel.lock = self.arena.reads.lock();
                         }
                         RelKind::Derived(inner) => self.lock_reads(inner),
                         _ => {}
@@ -405,6 +407,7 @@ impl Binder<'_> {
 
     fn update_rows(&mut self, update: &ast::Update) -> Result<BoundUpdate> {
         let single = matches!(&update.tables[..], [ast::TableRef::Table(_)]);
+        self.arena.reads = if single { Reads::Source } else { Reads::Current };
         if !single && !update.order_by.is_empty() {
             return Err(error(ErrorCode::WrongUsage, &[&"UPDATE", &"ORDER BY"]));
         }
@@ -474,6 +477,7 @@ impl Binder<'_> {
             return Err(SqlError::unsupported("RETURNING"));
         }
         let multiple = !delete.targets.is_empty();
+        self.arena.reads = Reads::Current;
         self.check_targets(delete)?;
         let mut block = self.changed_block(&delete.tables, Intent::Read, delete.hints.as_deref())?;
         let firsts: Vec<ColId> = block.rels.iter().map(|r| r.first).collect();
@@ -615,7 +619,14 @@ impl Binder<'_> {
     fn set_targets(&mut self, block: &mut Block, targets: &[ColId], intent: Intent) {
         let alone = intent == Intent::Update && block.rels.len() == 1;
         for rel in &mut block.rels {
-            let RelKind::Base(slot) = rel.kind else { continue };
+            let slot = match &mut rel.kind {
+                RelKind::Base(slot) => *slot,
+                RelKind::Derived(inner) => {
+                    self.lock_reads(inner);
+                    continue;
+                }
+                _ => continue,
+            };
             if targets.contains(&rel.first) {
                 rel.lock = exclusive();
                 if alone {
@@ -623,7 +634,7 @@ impl Binder<'_> {
                 }
                 self.arena.tables[slot as usize].intent = intent;
             } else if self.arena.tables[slot as usize].table.source == RowSource::Engine {
-                rel.lock = implied();
+                rel.lock = self.arena.reads.lock();
             }
         }
     }

@@ -312,7 +312,7 @@ impl Tree<'_> {
         match (scan.lock.strength, scan.lock.wait) {
             (LockStrength::None, _) => {}
             (LockStrength::Shared, _) => text.push_str(", lock shared"),
-            (LockStrength::SharedImplied, _) => text.push_str(", lock shared (implied)"),
+            (LockStrength::SharedSource | LockStrength::SharedCurrent, _) => text.push_str(", lock shared (implied)"),
             (LockStrength::Exclusive, _) => text.push_str(", lock exclusive"),
         }
         match scan.lock.wait {

@@ -530,6 +530,7 @@ errors! {
     1737 "HY000" RowDoesNotMatchPartition "Found a row that does not match the partition";
     1739 "HY000" WarnIndexNotApplicable "Cannot use {} access on index '{}' due to type or collation conversion on field '{}'";
     1740 "HY000" PartitionExchangeForeignKey "Table to exchange with partition has foreign key references: '{}'";
+    1746 "HY000" CantUpdateTableInCreateTableSelect "Can't update table '{}' while '{}' is being created.";
     1747 "HY000" PartitionClauseOnNonpartitioned "PARTITION () clause on non partitioned table";
     1748 "HY000" RowDoesNotMatchGivenPartitionSet "Found a row not matching the given partition set";
     1751 "HY000" WarningNotCompleteRollbackWithCreatedTempTable "The creation of some temporary tables could not be rolled back.";

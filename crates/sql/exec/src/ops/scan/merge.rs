@@ -5,7 +5,7 @@
 //! ordered by them behind its columns); the keys of others are collected and sorted. Where they do not fit into memory
 //! all rows are read instead: the filter holds the whole condition.
 
-use super::{By, FIRST_ROWS, Reader, TreeScan, cut, read_mode};
+use super::{By, FIRST_ROWS, Reader, TreeScan, cut};
 use crate::context::Operator;
 use crate::{
     batch::{BATCH_ROWS, Batch},
@@ -157,7 +157,7 @@ impl<'p> Part<'p> {
                 self.at += 1;
                 let options = ScanOptions {
                     direction: Direction::Forward,
-                    mode: read_mode(scan.lock, cx.shared.settings.unlock_unmatched),
+                    mode: cx.shared.settings.locks.mode(scan.lock),
                     unique_equality: matches!(self.plan.access, Access::Point { .. }),
                     sequential: false,
                     whole: false,
