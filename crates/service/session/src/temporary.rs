@@ -6,8 +6,8 @@
 //! transaction of their own: the session's stays open. Its rows belong to the session's transactions and roll back with
 //! them; so the trees of a dropped one live until no transaction is open that may have changed them.
 
-use super::{Session, calls};
 use super::reply::{Done, Reply};
+use super::{Session, calls};
 use gannet_base::sync::atomic::{AtomicU64, Ordering};
 use gannet_catalog::StoredTable;
 use gannet_core::Core;
