@@ -98,6 +98,10 @@ pub(crate) fn call(session: &mut Session, name: &ObjectName, args: &[Expr], repl
     if args.len() != program.params.len() {
         return Err(sql_err!(SpWrongNoOfArgs, "PROCEDURE", full, program.params.len(), args.len()));
     }
+    if program.rows && session.is_inside() {
+        let in_function = session.state.calls.iter().any(|r| r.kind == RoutineKind::Function);
+        return Err(sql_err!(SpNoRetset, if in_function { "function" } else { "trigger" }));
+    }
     if program.rows && !session.abilities.multi_results {
         return Err(sql_err!(SpBadselect, full));
     }

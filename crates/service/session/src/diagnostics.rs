@@ -42,7 +42,8 @@ impl Diagnostics {
         std::mem::replace(&mut self.warnings, fresh)
     }
 
-    /// Empties the area for a statement of a program.
+    /// Empties the area for a step of a program.
+    #[inline]
     pub(crate) fn clear(&mut self) {
         self.warnings.clear();
         self.cleared();

@@ -276,9 +276,9 @@ fn instant(session: &mut Session, expr: &ast::Expr, word: &str) -> Result<i64> {
         room: Room::FREE,
     };
     let at = StoreTarget { column: word, row: 1 };
-    let ty = SqlType::temporal(TypeId::Timestamp, 0);
+    let ty = SqlType::temporal(TypeId::DateTime, 0);
     match convert::store(value.as_ref(), &ty, at, &mut conversion) {
-        Ok(Value::Timestamp(at, _)) => Ok(at.unix_micros()),
+        Ok(Value::DateTime(at, _)) => session.settings.exec.time_zone.instant(at).ok_or_else(wrong),
         Err(e) if e.code() == ErrorCode::QueryInterrupted => Err(e),
         _ => Err(wrong()),
     }

@@ -83,6 +83,10 @@ pub(crate) fn create_routine(session: &mut Session, create: &CreateRoutine) -> R
         mode: session.settings.exec.sql_mode,
         collation: made.database,
         rows: None,
+    })
+    .map_err(|e| match e.code() {
+        ErrorCode::SpNoreturn => sql_err!(SpNoreturn, format_args!("{schema}.{}", create.name.name)),
+        _ => e,
     })?;
     session.require_on_schema(Privilege::CreateRoutine.into(), &schema)?;
     check_definer(session, &made.definer)?;

@@ -15,7 +15,7 @@ use gannet_engine::TxnOptions;
 use gannet_runtime::{JoinHandle, Unpark, Wait, WallTime, interrupted, now_ns, park};
 use gannet_schema::{Event, EventSchedule, EventStatus};
 use gannet_types::temporal::{Interval, IntervalUnit, add_interval};
-use gannet_types::{SqlError, TimeZone, Timestamp};
+use gannet_types::{SqlError, TimeZone};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -169,7 +169,7 @@ fn occurrence(interval: Interval, starts: i64, from: i64, zone: &TimeZone) -> Op
     if from <= starts {
         return Some(starts);
     }
-    let begin = Timestamp::from_unix_micros(starts)?.to_local(zone);
+    let begin = zone.local(starts)?;
     let at = |k: i64| {
         let step = match interval {
             Interval::Months(n) => Interval::Months(n.checked_mul(k)?),
@@ -177,7 +177,7 @@ fn occurrence(interval: Interval, starts: i64, from: i64, zone: &TimeZone) -> Op
         };
         let local = add_interval(begin, step)?;
         // In the gap of spring: at its end.
-        Timestamp::from_local(local, zone).map(|(at, _)| at.unix_micros())
+        zone.instant(local)
     };
     let passed = i128::from(from) - i128::from(starts);
     match interval {

@@ -86,9 +86,9 @@ pub(crate) fn create_trigger(table: &Table, trigger: &Trigger) -> String {
 
 /// An instant in a zone, as text.
 pub(crate) fn instant_text(us: i64, zone: &TimeZone) -> String {
-    let Some(at) = Timestamp::from_unix_micros(us) else { return String::new() };
+    let Some(at) = zone.local(us) else { return String::new() };
     let mut text = Vec::new();
-    Value::DateTime(at.to_local(zone), 0).write_text(&mut text);
+    Value::DateTime(at, 0).write_text(&mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 

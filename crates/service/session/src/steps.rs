@@ -193,6 +193,7 @@ fn run_step(
             Ok(Flow::Next)
         }
         Step::Set { slot, value: Some(code) } => {
+            session.running.diagnostics.clear();
             let to = &program.slots[*slot as usize];
             let quick = alone::integer(session, program, &frame.slots, *code);
             if let Some(value) = quick.and_then(|n| alone::fitting(n, &to.ty)) {
@@ -206,6 +207,7 @@ fn run_step(
             })
         }
         Step::Test { condition, otherwise } => {
+            session.running.diagnostics.clear();
             let flow = |truth: bool| if truth { Flow::Next } else { Flow::To(*otherwise) };
             match alone::integer(session, program, &frame.slots, *condition) {
                 Some(n) => Ok(flow(n.is_some_and(|n| n != 0))),
@@ -289,21 +291,17 @@ fn give_back(session: &mut Session, program: &Arc<Program>, frame: &mut Frame, c
     storing(session, |s| value_stored(s, program, frame, code, to)).map(Flow::Return)
 }
 
-/// Runs a step that clears the diagnostics area only if it raises something.
+/// Runs a step that may raise something; the diagnostics area is cleared first.
 fn raising(session: &mut Session, f: impl FnOnce(&mut Session) -> Result<Flow>) -> Result<Flow> {
-    let before = session.running.diagnostics.set_aside();
-    let outcome = f(session);
-    if outcome.is_ok() && session.running.diagnostics.warnings.is_empty() {
-        session.running.diagnostics.warnings = before;
-        return outcome;
-    }
-    session.running.diagnostics.cleared();
-    match outcome {
+    session.running.diagnostics.clear();
+    let flow = f(session)?;
+    Ok(match flow {
+        flow if session.running.diagnostics.warnings.is_empty() => flow,
+        Flow::Next => Flow::Raised,
         // A test that has warned goes where it goes, unless a handler takes the warning.
-        Ok(Flow::Next) => Ok(Flow::Raised),
-        Ok(Flow::To(to)) => Ok(Flow::RaisedTo(to)),
-        outcome => outcome,
-    }
+        Flow::To(to) => Flow::RaisedTo(to),
+        flow => flow,
+    })
 }
 
 /// The step's warnings and notes: the last one that has a handler is handled. An error that a statement only notes
@@ -491,9 +489,7 @@ fn perform_inner(session: &mut Session, inner: &Inner, reply: &mut dyn Reply) ->
 /// A statement of a program begins.
 fn begin_inner(session: &mut Session, statement: &Statement) {
     kinds::count_statement(statement);
-    // One that is planned clears it when it is known to use tables.
-    let kind = kinds::of(statement);
-    if kind.keeps_diagnostics || kind.way == kinds::Way::Planned || matches!(statement, Statement::Set(_)) {
+    if kinds::of(statement).keeps_diagnostics {
         session.running.diagnostics.warnings.keep();
     } else {
         session.running.diagnostics.clear();
@@ -552,20 +548,6 @@ fn step_plan(session: &mut Session, program: &Arc<Program>, number: u32, inner: 
     })
 }
 
-/// As [`step_plan`]; empties the diagnostics area for a statement that uses tables, or cannot be planned.
-fn cleared_plan(session: &mut Session, program: &Arc<Program>, number: u32, inner: &Inner) -> Result<Arc<CachedPlan>> {
-    let kept = session.running.diagnostics.set_aside();
-    let planned = step_plan(session, program, number, inner);
-    if planned.as_ref().is_ok_and(|entry| entry.plan.tables.is_empty()) {
-        let mut noted = std::mem::replace(&mut session.running.diagnostics.warnings, kept);
-        session.running.diagnostics.warnings.keep();
-        session.running.diagnostics.warnings.append(&mut noted);
-    } else {
-        session.running.diagnostics.cleared();
-    }
-    planned
-}
-
 fn run_planned_once(
     session: &mut Session,
     program: &Arc<Program>,
@@ -573,7 +555,8 @@ fn run_planned_once(
     inner: &Inner,
     reply: &mut dyn Reply,
 ) -> Result<Done> {
-    let entry = cleared_plan(session, program, number, inner)?;
+    session.running.diagnostics.clear();
+    let entry = step_plan(session, program, number, inner)?;
     let params = session.bind(&entry.plan, &[], b"", &session.running.markers)?;
     match &inner.into {
         Some(targets) if targets.iter().any(|t| matches!(t, IntoTarget::Local(_))) => {
@@ -609,7 +592,8 @@ fn open_rows(session: &mut Session, program: &Arc<Program>, frame: &mut Frame, c
 }
 
 fn cursor_rows(session: &mut Session, program: &Arc<Program>, number: u32, inner: &Inner) -> Result<CursorSink> {
-    let entry = cleared_plan(session, program, number, inner)?;
+    session.running.diagnostics.clear();
+    let entry = step_plan(session, program, number, inner)?;
     let params = session.bind(&entry.plan, &[], b"", &session.running.markers)?;
     let mut sink = CursorSink { width: entry.plan.columns.len(), ..CursorSink::default() };
     session.execute(&entry.plan, &entry.digest.locks, &params, &mut sink)?;

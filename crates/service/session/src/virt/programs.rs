@@ -12,7 +12,7 @@ use gannet_base::sync::atomic::Ordering;
 use gannet_core::accounts::Privilege;
 use gannet_core::vars::Live;
 use gannet_schema::{EventSchedule, EventStatus, Made, Routine, RoutineKind, TriggerEvent};
-use gannet_types::{Result, SqlType, Timestamp, TypeId, Value};
+use gannet_types::{Result, SqlType, TypeId, Value};
 use std::sync::Arc;
 
 tables! {
@@ -261,10 +261,7 @@ fn events(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> 
         }
         for e in state.snapshot.events(&schema) {
             let zone = zone_of(e, &state.server.facts.system_zone);
-            let local = |us: i64| {
-                let at = Timestamp::from_unix_micros(us);
-                at.map_or(Value::Null, |t| Value::DateTime(t.to_local(&zone), 0))
-            };
+            let local = |us: i64| zone.local(us).map_or(Value::Null, |t| Value::DateTime(t, 0));
             let (kind, at, amount, unit, starts, ends) = match &e.schedule {
                 EventSchedule::At(at) => ("ONE TIME", local(*at), Value::Null, Value::Null, Value::Null, Value::Null),
                 EventSchedule::Every { amount, unit, starts, ends } => (

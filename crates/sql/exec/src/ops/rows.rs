@@ -196,6 +196,8 @@ pub fn limit_value<'p>(expr: Option<&'p Expr>, absent: u64, cx: &mut Cx<'_, 'p>)
         // A variable of a stored program.
         ValueRef::Bit(n, _) => Some(n),
         ValueRef::Year(n) => Some(n.into()),
+        // A marker's, or a variable's.
+        ValueRef::Null => Some(0),
         value => number_of_rows(value),
     };
     rows.ok_or_else(|| gannet_types::sql_err!(WrongArguments, "EXECUTE"))

@@ -2,7 +2,7 @@
 
 use super::{date_type, datetime_type, time_type};
 use crate::def::{ArgInfo, Call, EvalContext, FunctionDef, RuleContext, Stability};
-use gannet_types::{Date, DateTime, Result, SqlType, TimeZone, Value, sql_err, temporal::DAYS_AT_EPOCH};
+use gannet_types::{Date, DateTime, Result, SqlType, TimeZone, Value, sql_err};
 
 /// The digits that the argument asks for. Error 1426 beyond six.
 fn fsp_arg(args: &[ArgInfo<'_>], name: &str) -> Result<u8> {
@@ -29,14 +29,8 @@ fn curdate_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(date_type().not_null())
 }
 
-/// The local time of an instant, microseconds since 1970 UTC.
-pub(super) fn local(unix_us: i64, zone: &TimeZone) -> Option<DateTime> {
-    let offset = i64::from(zone.offset_at(unix_us.div_euclid(1_000_000)));
-    DateTime::from_micros(unix_us + (offset + DAYS_AT_EPOCH * 86_400) * 1_000_000)
-}
-
 fn at(unix_us: i64, zone: &TimeZone) -> DateTime {
-    local(unix_us, zone).unwrap_or(DateTime::ZERO)
+    zone.local(unix_us).unwrap_or(DateTime::ZERO)
 }
 
 fn cut(t: DateTime, fsp: u8) -> DateTime {

@@ -1,25 +1,14 @@
 //! Instants: seconds since 1970, time zones.
 
-use super::{arith::micros_of, clock::local, datetime_arg, datetime_type, datetime_value, decimals_of};
+use super::{arith::micros_of, datetime_arg, datetime_type, datetime_value, decimals_of};
 use crate::{
     def::{ArgInfo, Call, EvalContext, FunctionDef, RuleContext, Stability},
     rules,
 };
 use gannet_types::{
-    DateTime, Decimal, Result, SqlType, TimeZone, Value, convert,
-    temporal::{DAYS_AT_EPOCH, DateFlags, parse_datetime},
+    Decimal, Result, SqlType, TimeZone, Value, convert,
+    temporal::{DateFlags, parse_datetime},
 };
-
-/// Microseconds of the last instant that MySQL's functions know: 3001-01-18 23:59:59.999999 UTC.
-const MAX_US: i64 = 32_536_771_199_999_999;
-
-/// The instant of a local time, microseconds since 1970 UTC. `None` outside of what the functions know.
-fn instant(t: DateTime, zone: &TimeZone) -> Option<i64> {
-    let seconds = t.to_micros().div_euclid(1_000_000) - DAYS_AT_EPOCH * 86_400;
-    let (unix, gap) = zone.local_to_unix(seconds);
-    let micros = unix * 1_000_000 + if gap { 0 } else { i64::from(t.micros()) };
-    (1_000_000..=MAX_US).contains(&micros).then_some(micros)
-}
 
 fn unix_timestamp_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     // A literal that is no time has the digits of any text.
@@ -43,7 +32,7 @@ fn unix_timestamp(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> R
         Some(arg) => {
             let date = datetime_arg(cx, arg, DateFlags::STRICT)?;
             let zone = cx.time_zone;
-            date.and_then(|d| d.round(call.ty.scale, false)).and_then(|d| instant(d, zone)).unwrap_or(0)
+            date.and_then(|d| d.round(call.ty.scale, false)).and_then(|d| zone.instant(d)).unwrap_or(0)
         }
     };
     if call.ty.scale == 0 {
@@ -63,8 +52,8 @@ fn from_unixtime_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> 
 fn from_unixtime(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let seconds = convert::to_decimal(args[0].as_ref(), &mut cx.conversion())?;
     let fsp = if args.len() > 1 { 6 } else { call.ty.scale };
-    let micros = seconds.round(fsp).as_ref().and_then(micros_of).filter(|m| (0..=MAX_US).contains(m));
-    let Some(at) = micros.and_then(|m| local(m, cx.time_zone)) else { return Ok(Value::Null) };
+    let micros = seconds.round(fsp).as_ref().and_then(micros_of).filter(|m| (0..=TimeZone::LAST_US).contains(m));
+    let Some(at) = micros.and_then(|m| cx.time_zone.local(m)) else { return Ok(Value::Null) };
     match args.get(1) {
         Some(format) => Ok(super::format::formatted(cx, call, at, format)),
         None => Ok(datetime_value(cx, at, fsp)),
@@ -83,7 +72,7 @@ fn zone_arg(value: &Value) -> Option<TimeZone> {
 fn convert_tz(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let Some(t) = datetime_arg(cx, &args[0], DateFlags::STRICT)? else { return Ok(Value::Null) };
     let (Some(from), Some(to)) = (zone_arg(&args[1]), zone_arg(&args[2])) else { return Ok(Value::Null) };
-    let moved = instant(t, &from).and_then(|us| local(us, &to)).unwrap_or(t);
+    let moved = from.instant(t).and_then(|us| to.local(us)).unwrap_or(t);
     Ok(datetime_value(cx, moved, call.ty.scale))
 }
 

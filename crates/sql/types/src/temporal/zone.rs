@@ -1,5 +1,6 @@
 //! Time zones: fixed offsets, names of the tz database (bundled), SYSTEM.
 
+use super::{DAYS_AT_EPOCH, DateTime};
 use crate::error::Result;
 use crate::sql_err;
 use jiff::Timestamp as Instant;
@@ -60,6 +61,24 @@ impl TimeZone {
                 Instant::from_second(unix).map_or(0, |t| zone.to_offset(t).seconds())
             }
         }
+    }
+
+    /// The last instant that MySQL's functions and events know: 3001-01-18 23:59:59.999999 UTC.
+    pub const LAST_US: i64 = 32_536_771_199_999_999;
+
+    /// The local time of an instant, microseconds since 1970 UTC.
+    pub fn local(&self, unix_micros: i64) -> Option<DateTime> {
+        let offset = i64::from(self.offset_at(unix_micros.div_euclid(1_000_000)));
+        DateTime::from_micros(unix_micros + (offset + DAYS_AT_EPOCH * 86_400) * 1_000_000)
+    }
+
+    /// The instant of a local time, microseconds since 1970 UTC. `None` before 1970-01-01 00:00:01 UTC and behind
+    /// [`TimeZone::LAST_US`].
+    pub fn instant(&self, local: DateTime) -> Option<i64> {
+        let seconds = local.to_micros().div_euclid(1_000_000) - DAYS_AT_EPOCH * 86_400;
+        let (unix, gap) = self.local_to_unix(seconds);
+        let micros = unix * 1_000_000 + if gap { 0 } else { i64::from(local.micros()) };
+        (1_000_000..=Self::LAST_US).contains(&micros).then_some(micros)
     }
 
     /// The instant of a local time, given as if it were UTC, in seconds. A local time that occurs twice is the first;
