@@ -399,6 +399,9 @@ impl<'a> Edit<'a> {
     /// do the foreign keys that refer to it; triggers stay in their schema. Errors 1146, 1050, 1049, 1435.
     pub fn rename_table(&mut self, schema: &str, name: &str, to_schema: &str, to_name: &str) -> CatalogResult<()> {
         names::check_table_name(to_name)?;
+        if self.view.table(schema, name).is_none() && self.is_taken(to_schema, to_name, false) {
+            return Err(sql(ErrorCode::TableExists, &[&to_name]));
+        }
         let old = match self.view.table(schema, name) {
             Some(table) if table.view().is_some() && schema == to_schema => table.clone(),
             Some(table) if table.view().is_some() => {

@@ -572,6 +572,12 @@ pub(crate) fn branch_value<'p>(
     let mut value = eval(branch, batch, row, cx)?;
     if case.ty.id.is_string() {
         value.settle_text(&branch.ty);
+    } else if case.ty.own_digits {
+        // Digits that the type of the branch does not show, but that of the CASE would, are gone.
+        let rounds = branch.ty.scale < case.ty.scale;
+        if rounds || matches!(&value, Value::Decimal(d) if d.scale() < branch.ty.scale) {
+            value.settle(&branch.ty);
+        }
     }
     convert::cast_common(value, &case.ty, cx)
 }

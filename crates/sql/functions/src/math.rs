@@ -10,7 +10,6 @@ use gannet_types::{
         self,
         arith::{Domain, decimal_digits, numeric_domain},
     },
-    decimal::MAX_SCALE,
 };
 
 /// Error 1690 for a call.
@@ -133,8 +132,8 @@ fn round_type(args: &[ArgInfo<'_>], round: bool) -> SqlType {
     let ty = args[0].ty;
     let nullable = rules::nullable(args);
     let places = match args.get(1) {
+        Some(ArgInfo { constant: Some(Value::Null), .. }) | None => Some(0),
         Some(arg) => constant_int(arg),
-        None => Some(0),
     };
     match numeric_domain(ty) {
         Domain::Double => {
@@ -146,8 +145,9 @@ fn round_type(args: &[ArgInfo<'_>], round: bool) -> SqlType {
         }
         Domain::Decimal => {
             let (precision, scale) = decimal_digits(ty);
-            let kept = places.map_or(scale, |n| n.clamp(0, i64::from(MAX_SCALE)) as u32);
-            let carry = u32::from(round && (kept < scale || places.is_none()));
+            // Never more digits than the argument has.
+            let kept = places.map_or(scale, |n| n.clamp(0, i64::from(scale)) as u32);
+            let carry = u32::from(round && kept < scale);
             let digits = precision.saturating_sub(scale) + kept + carry;
             SqlType { nullable, ..SqlType::decimal(digits.clamp(1, 65) as u8, kept as u8) }
         }

@@ -5,7 +5,7 @@ use crate::{
     rules::{self, arg_text, chars_in, collation_of, count_arg, result_collation, string, text_of, text_type},
 };
 use gannet_types::{
-    CollationId, Decimal, Result, SqlType, TypeId, Value,
+    Collation, CollationId, Decimal, Result, SqlType, TypeId, Value,
     convert::{self, arith::Domain},
 };
 use std::borrow::Cow;
@@ -37,6 +37,9 @@ fn find(cx: &EvalContext<'_>, collation: CollationId, text: &[u8], what: &[u8], 
         let text: Vec<u8> = text[from..].iter().map(class).collect();
         let what: Vec<u8> = what.iter().map(class).collect();
         return Ok(memchr::memmem::find(&text, &what).map(|at| at + from));
+    }
+    if info.has_elements() {
+        return find_elements(cx, info, text, what, from);
     }
     let charset = info.charset;
     let chars = charset.char_count(what);
@@ -85,6 +88,49 @@ fn find(cx: &EvalContext<'_>, collation: CollationId, text: &[u8], what: &[u8], 
     Ok(None)
 }
 
+/// The same where a letter may have several weights, as `ß`, or several letters one: `what` is found where its weights
+/// are those that the rest of the text begins with, so that a part of such a letter is found, too.
+fn find_elements(
+    cx: &EvalContext<'_>,
+    collation: &Collation,
+    text: &[u8],
+    what: &[u8],
+    from: usize,
+) -> Result<Option<usize>> {
+    let charset = collation.charset;
+    let chars = charset.char_count(what);
+    let (mut wanted, mut met) = (Vec::new(), Vec::new());
+    collation.weights(what, &mut wanted);
+    let (mut at, mut work) = (from, 0);
+    while at < text.len() {
+        let rest = &text[at..];
+        let window = &rest[..charset.prefix_len(rest, chars + WINDOW_MARGIN.min(chars + 2))];
+        met.clear();
+        collation.weights(window, &mut met);
+        if begins(&met, &wanted) {
+            return Ok(Some(at));
+        }
+        at += charset.char_len(rest);
+        work += 1 + window.len();
+        if work >= INTERRUPT_EVERY {
+            work = 0;
+            rules::check_interrupt(cx)?;
+        }
+    }
+    Ok(None)
+}
+
+/// Weights of two bytes, by levels, which 0000 divides.
+fn levels(weights: &[u8]) -> Vec<Vec<[u8; 2]>> {
+    let units: Vec<[u8; 2]> = weights.chunks_exact(2).map(|w| [w[0], w[1]]).collect();
+    units.split(|w| *w == [0, 0]).map(<[_]>::to_vec).collect()
+}
+
+/// Each level begins with that of the other one.
+fn begins(weights: &[u8], with: &[u8]) -> bool {
+    levels(weights).iter().zip(levels(with)).all(|(own, other)| own.starts_with(&other))
+}
+
 /// ASCII without control characters, which count for nothing in some collations.
 fn is_plain(text: &[u8]) -> bool {
     text.iter().all(|b| matches!(b, b'\t' | b'\n' | b'\r' | b' '..=b'~'))
@@ -104,6 +150,15 @@ fn ascii_classes(collation: CollationId) -> Option<&'static [u8; 128]> {
             }
             let first = (0..c).find(|d| info.equal(&[*d, b'x'], &[c, b'x']));
             classes[usize::from(c)] = first.unwrap_or(c);
+        }
+        // Two letters that are one.
+        let is_one = |a: u8, b: u8| {
+            let mut weights = Vec::new();
+            info.weights(&[a, b], &mut weights);
+            info.has_elements() && levels(&weights)[0].len() == 1
+        };
+        if (b'a'..=b'z').any(|a| (b'a'..=b'z').any(|b| is_one(a, b))) {
+            return None;
         }
         Some(classes)
     };

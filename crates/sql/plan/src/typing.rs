@@ -120,8 +120,11 @@ fn temporal(a: &Bound, b: &Bound) -> Comparison {
     if x.id.is_temporal() && y.id.is_temporal() {
         return Comparison::Datetime;
     }
-    let (time, other, other_expr) = if x.id.is_temporal() { (x, y, &b.expr) } else { (y, x, &a.expr) };
-    if is_stringy(other) || is_constant(other_expr) || other.id == TypeId::Year && has_date(time) {
+    let (time, other) = if x.id.is_temporal() { (&a.expr, &b.expr) } else { (&b.expr, &a.expr) };
+    // A constant number beside a column is a date or time; beside what is computed that is a number.
+    let taken = is_constant(other) && matches!(time.kind, ExprKind::Column(_));
+    let (time, other) = (&time.ty, &other.ty);
+    if is_stringy(other) || taken || other.id == TypeId::Year && has_date(time) {
         return if has_date(time) { Comparison::Datetime } else { Comparison::Time };
     }
     if is_integral(other) && time.scale == 0 {

@@ -423,6 +423,9 @@ pub fn define_index(
     if given.parts.len() > MAX_KEY_PARTS {
         return Err(error(ErrorCode::TooManyKeyParts, &[&MAX_KEY_PARTS]));
     }
+    if let Some(name) = given.name.as_ref().filter(|_| given.kind != IndexKind::Primary) {
+        check_given_name(name, present)?;
+    }
     let mut parts: Vec<IndexPart> = Vec::with_capacity(given.parts.len());
     let mut bytes = 0;
     for (name, prefix, descending) in &given.parts {
@@ -534,22 +537,31 @@ fn check_part(column: &Column, prefix: Option<u32>) -> Result<(Option<u32>, u64)
     Ok((if whole { None } else { Some(n) }, u64::from(n) * unit))
 }
 
+fn is_taken(present: &[Index], name: &str) -> bool {
+    present.iter().any(|i| eq_name(&i.name, name))
+}
+
+/// The name that an index was given is looked at before its columns.
+fn check_given_name(name: &str, present: &[Index]) -> Result<()> {
+    check_index_name(name)?;
+    // The second one is the name that InnoDB gives to rows without a key.
+    if eq_name(name, "PRIMARY") || eq_name(name, "GEN_CLUST_INDEX") {
+        return Err(error(ErrorCode::WrongNameForIndex, &[&name]));
+    }
+    if is_taken(present, name) {
+        return Err(error(ErrorCode::DupKeyname, &[&name]));
+    }
+    Ok(())
+}
+
 fn index_name(columns: &[Column], present: &[Index], given: &IndexDefinition, parts: &[IndexPart]) -> Result<Arc<str>> {
     if given.kind == IndexKind::Primary {
         return Ok("PRIMARY".into());
     }
-    let taken = |name: &str| present.iter().any(|i| eq_name(&i.name, name));
     if let Some(name) = &given.name {
-        check_index_name(name)?;
-        // The second one is the name that InnoDB gives to rows without a key.
-        if eq_name(name, "PRIMARY") || eq_name(name, "GEN_CLUST_INDEX") {
-            return Err(error(ErrorCode::WrongNameForIndex, &[name]));
-        }
-        if taken(name) {
-            return Err(error(ErrorCode::DupKeyname, &[name]));
-        }
         return Ok((&**name).into());
     }
+    let taken = |name: &str| is_taken(present, name);
     let column = |p: &IndexPart| &columns[p.column as usize];
     let first: &str = match parts.first().map(column) {
         Some(_) if parts.iter().any(|p| column(p).hidden) => "functional_index",

@@ -429,10 +429,12 @@ fn create_table(create: &CreateTable, edit: &mut Edit<'_>, cx: &mut DdlContext<'
         return Err(SqlError::unsupported("CREATE OR REPLACE TABLE"));
     }
     // Both names stand in one list of tables: whether they exist comes later.
-    if let CreateTableBody::Like(other) = &create.body
-        && cx.resolve(other)? == (&schema[..], &name[..])
-    {
-        return Err(sql_err!(NonuniqTable, name));
+    if let CreateTableBody::Like(other) = &create.body {
+        let (other_schema, other_name) = cx.resolve(other)?;
+        if (other_schema, other_name) == (&schema[..], &name[..]) {
+            return Err(sql_err!(NonuniqTable, name));
+        }
+        edit.snapshot().require_table(other_schema, other_name)?;
     }
     if is_taken(edit, &schema, &name, create.temporary) {
         let error = sql_err!(TableExists, name);

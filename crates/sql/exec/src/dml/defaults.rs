@@ -102,3 +102,11 @@ pub(crate) fn implicit(column: &Column) -> Value {
     }
     convert::zero(&column.ty)
 }
+
+/// The value whose bytes are all zero, which NULL becomes where it may not stay. An ENUM has none of its members then.
+pub(crate) fn emptied(column: &Column) -> Value {
+    match convert::zero(&column.ty) {
+        Value::Enum(_, members) => Value::Enum(0, members),
+        other => other,
+    }
+}

@@ -292,7 +292,7 @@ impl<'p> Run<'p> {
                 return Err(sql_err!(BadNull, definition.name));
             }
             cx.warn_of_column(ErrorCode::BadNull, &definition.name);
-            return Ok(defaults::implicit(definition));
+            return Ok(defaults::emptied(definition));
         }
         // Into AUTO_INCREMENT it asks for a value.
         Ok(Value::Null)

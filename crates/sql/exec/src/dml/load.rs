@@ -291,7 +291,7 @@ fn null(column: &Column, number: u64, cx: &mut Cx<'_, '_>) -> Result<Value> {
         return Ok(Value::Null);
     }
     complain(sql_err!(WarnNullToNotnull, column.name, number), cx)?;
-    Ok(emptied(column))
+    Ok(defaults::emptied(column))
 }
 
 /// What a column gets when the line has no field for it: its bytes are set to zero, or, in the fixed format, stay those
@@ -301,14 +301,6 @@ fn absent(column: &Column, fixed: bool, cx: &mut Cx<'_, '_>) -> Result<Value> {
         ColumnDefault::Null | ColumnDefault::None if column.nullable && !fixed => Ok(Value::Null),
         _ if !column.nullable && column.ty.id == TypeId::Timestamp => defaults::now(column, cx),
         ColumnDefault::Literal(value) if fixed => Ok(value.clone()),
-        _ => Ok(emptied(column)),
-    }
-}
-
-/// The value whose bytes are all zero. An ENUM has none of its members then.
-fn emptied(column: &Column) -> Value {
-    match defaults::implicit(&Column { nullable: false, ..column.clone() }) {
-        Value::Enum(_, members) => Value::Enum(0, members),
-        other => other,
+        _ => Ok(defaults::emptied(column)),
     }
 }

@@ -75,7 +75,7 @@ pub(crate) fn check_nulls(
             true => cx.warnings.push(error.to_warning(Level::Warning)),
             false => defaults::warn_of_no_default(column, cx),
         }
-        row[i] = defaults::implicit(column);
+        row[i] = if given { defaults::emptied(column) } else { defaults::implicit(column) };
     }
     Ok(())
 }

@@ -215,7 +215,7 @@ impl<'p> Run<'p> {
                             return Err(sql_err!(BadNull, definition.name));
                         }
                         cx.warnings.push(sql_err!(BadNull, definition.name).to_warning(Level::Warning));
-                        defaults::implicit(definition)
+                        defaults::emptied(definition)
                     } else {
                         convert::store(value.as_ref(), &table.name, definition, self.matched, cx)?
                     }

@@ -444,7 +444,11 @@ impl Binder<'_> {
         }
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
         let ty = def.result_type(self.rule_context(), &infos)?;
-        let args = if is_stringy(&ty) { fit_all(self, args, ty.collation, &name.to_lowercase())? } else { args };
+        let mut args = if is_stringy(&ty) { fit_all(self, args, ty.collation, &name.to_lowercase())? } else { args };
+        if def.name == "GROUP_CONCAT" {
+            // The texts of rows that are kept.
+            args.iter_mut().for_each(|arg| arg.expr.ty.own_digits &= arg.expr.is_execution_constant());
+        }
         let text = aggregated_text(&args);
         compares_values(def.name, &args)?;
         let separator = call.separator.as_ref().map(|s| String::from_utf8_lossy(s).into());

@@ -493,7 +493,10 @@ impl Binder<'_> {
     /// A column of a subquery's only row.
     fn subquery_value(&self, subplan: u32, kind: SubqueryKind, column: crate::logical::ColId) -> Bound {
         let of = self.column(column);
-        let ty = SqlType { nullable: true, ..of.expr.ty };
+        let mut ty = SqlType { nullable: true, ..of.expr.ty };
+        if let crate::logical::Body::Block(block) = &self.arena.subqueries[subplan as usize].query.body {
+            ty.own_digits &= block.rels.is_empty();
+        }
         let (coercibility, ascii) = (of.coercibility, of.ascii);
         Bound { coercibility, ascii, ..self.subquery_expr(subplan, kind, ty) }
     }
@@ -646,6 +649,7 @@ impl Binder<'_> {
         }
         let otherwise = otherwise.and_then(|_| branches.pop());
         ty.nullable |= otherwise.is_none();
+        ty.own_digits = ty.id == TypeId::Decimal;
         let whens = whens.into_iter().zip(branches.into_iter().map(|t| t.expr)).collect();
         let otherwise = otherwise.map(|o| Box::new(o.expr));
         let expr = Expr { kind: ExprKind::Case { operand, by, whens, otherwise }, ty };

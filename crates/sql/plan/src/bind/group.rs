@@ -31,6 +31,7 @@ impl Binder<'_> {
                 _ => {
                     let mut ty = key.ty.clone();
                     ty.nullable |= select.rollup;
+                    ty.own_digits &= key.is_execution_constant();
                     self.arena.column(ty, Label::Computed)
                 }
             };

@@ -224,6 +224,11 @@ impl Binder<'_> {
             block.offset = limit.offset.as_ref().map(|o| self.limit_value(o)).transpose()?;
         }
         self.finish_groups(&mut block)?;
+        let kept = block.distinct || !block.windows.is_empty() || !place.outermost && block.limit.is_some();
+        for item in block.items.iter().filter(|item| kept && !item.expr.is_execution_constant()) {
+            // Rows that are kept have the digits of their types.
+            self.arena.types[item.id as usize].own_digits = false;
+        }
         let scope = self.scopes.pop();
         self.lone_value = scope.and_then(|scope| lone_value(self, &block, scope));
         self.hints.current = around;

@@ -364,6 +364,11 @@ impl Collation {
         }
     }
 
+    /// A character may have several weights, or several characters one.
+    pub fn has_elements(&self) -> bool {
+        matches!(self.algorithm, Algorithm::Uca(..))
+    }
+
     /// Bytes of a weight where weights are not one to a character, and of one level.
     pub fn weight_units(&self) -> Option<usize> {
         matches!(self.algorithm, Algorithm::General | Algorithm::General500 | Algorithm::Uca(_, 1)).then_some(2)

@@ -533,6 +533,12 @@ impl Store<'_, '_, '_> {
     }
 
     fn time(&mut self, v: ValueRef<'_>) -> Result<Value> {
+        // A text with nothing in it is no error here, as it is elsewhere.
+        if let ValueRef::Str(text, _) = v
+            && (matches!(text.trim_ascii(), b"" | b"-") || text.trim_ascii_start() == b".")
+        {
+            return Ok(Value::Time(Time::ZERO, self.ty.scale));
+        }
         let Some(p) = read_time(v, self.cx) else {
             // Minutes or seconds beyond 59, or no time at all.
             let of_parts = match v {
@@ -653,9 +659,9 @@ impl Store<'_, '_, '_> {
                 let end = text.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
                 let by_name = members.find_utf8(&text[..end]);
                 by_name.or_else(|| {
-                    let (n, used, overflow) = parse_integer(&text);
+                    let (n, used, overflow) = parse_integer(&text[..end]);
                     let n = n.ok().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
-                    n.filter(|_| !overflow && used == text.len())
+                    n.filter(|_| !overflow && used == end)
                 })
             }
         };
@@ -698,9 +704,8 @@ impl Store<'_, '_, '_> {
             if bits == 0 && !whole.is_empty() {
                 let (n, used, overflow) = parse_integer(&whole);
                 let n = n.map_or_else(|u| u, |i| i as u64);
-                let number = used == whole.len() && !overflow;
-                bad = !number || n > max;
-                bits = if number { n & max } else { 0 };
+                bad = used != whole.len() || overflow || n > max;
+                bits = if bad { 0 } else { n };
             }
         }
         if bad {
