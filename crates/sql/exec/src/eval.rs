@@ -14,6 +14,7 @@ use crate::{
 use gannet_functions::Call;
 use gannet_plan::explain;
 use gannet_plan::expr::{Bind, CompareOp, Comparison, Expr, ExprKind, Match, OfElements, Subquery};
+use gannet_plan::plan::PlanKind;
 use gannet_schema::array;
 use gannet_types::json::{self, Json};
 use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId, Value, sql_err};
@@ -368,6 +369,32 @@ pub(crate) fn read_dates<'p>(cx: &mut Cx<'_, 'p>) -> Result<()> {
     }
     // The rows that are compared with them warn.
     cx.warnings.back_to(mark);
+    Ok(())
+}
+
+/// Warns of the numbers of the statement that are compared with columns of dates and times, and are none: as if they
+/// were stored there, with the zero date and days that a month does not have. Error 1292 in strict changes. They are
+/// compared as numbers then.
+#[cold]
+pub(crate) fn tell_date_numbers<'p>(cx: &mut Cx<'_, 'p>) -> Result<()> {
+    let change = match &cx.shared.plan.kind {
+        PlanKind::Query(_) | PlanKind::PointSelect(_) => false,
+        PlanKind::Insert(insert) => !insert.ignore,
+        PlanKind::Update(update) => !update.ignore,
+        PlanKind::Delete(delete) => !delete.ignore,
+    };
+    let strict = cx.strict || change && cx.shared.settings.sql_mode.is_strict();
+    for told in &cx.shared.plan.date_numbers {
+        let value = eval(&told.number, &Batch::one_empty_row(), 0, cx)?;
+        let mark = cx.warnings.mark();
+        let mut context = cx.eval_context();
+        let mut conversion = context.conversion();
+        conversion.strict = strict;
+        gannet_types::convert::tell_date_number(value.as_ref(), told.ty.id, &told.column, &mut conversion)?;
+        if told.listed {
+            cx.warnings.back_to(mark);
+        }
+    }
     Ok(())
 }
 

@@ -34,6 +34,9 @@ pub fn run<'p>(cx: &mut Cx<'_, 'p>, buffers: &mut DirectBuffers, sink: &mut dyn 
     if !plan.dates.is_empty() {
         crate::eval::read_dates(cx)?;
     }
+    if !plan.date_numbers.is_empty() {
+        crate::eval::tell_date_numbers(cx)?;
+    }
     match &plan.kind {
         PlanKind::PointSelect(point) if padding::is_on(cx) => {
             add_all([(Counter::HandlerCommit, 1), (Counter::HandlerExternalLock, 2)]);

@@ -174,6 +174,8 @@ pub struct FunctionDef {
     pub takes_instants: bool,
     /// Arguments whose text the result's is made of, by position: they decide its coercibility.
     pub made_of: fn(usize) -> bool,
+    /// Its text may have any characters, though it is not made of its arguments' text: names, documents.
+    pub any_text: bool,
     /// Its text may have names of months and days, which are ASCII in English alone.
     pub names_dates: bool,
     /// Bytes of a result that may be far longer than the arguments, where they ask for that.
@@ -411,6 +413,7 @@ impl FunctionDef {
             numbers: 0,
             takes_instants: false,
             made_of: |_| false,
+            any_text: false,
             names_dates: false,
             makes: None,
             doc,
@@ -426,6 +429,12 @@ impl FunctionDef {
     /// See [`FunctionDef::made_of`].
     pub const fn made_of(mut self, which: fn(usize) -> bool) -> FunctionDef {
         self.made_of = which;
+        self
+    }
+
+    /// See [`FunctionDef::any_text`].
+    pub const fn any_text(mut self) -> FunctionDef {
+        self.any_text = true;
         self
     }
 

@@ -71,11 +71,14 @@ fn found_rows(cx: &mut EvalContext<'_>, _: Call<'_>, _: &[Value]) -> Result<Valu
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("DATABASE", 0, 0, name_rule::<IDENTIFIER_CHARS>, database, "The default database.")
         .also(&["SCHEMA"])
+        .any_text()
         .is(Stability::Statement),
     FunctionDef::new("USER", 0, 0, name_rule::<ACCOUNT_CHARS>, user, "User name and host as the client gave them.")
         .also(&["SESSION_USER", "SYSTEM_USER"])
+        .any_text()
         .is(Stability::Statement),
     FunctionDef::new("CURRENT_USER", 0, 0, name_rule::<ACCOUNT_CHARS>, current_user, "The account in use.")
+        .any_text()
         .is(Stability::Statement),
     FunctionDef::new("VERSION", 0, 0, version_rule, version, "The server's version.").is(Stability::Statement),
     FunctionDef::new("CONNECTION_ID", 0, 0, rules::uint, connection_id, "The connection's number.")

@@ -114,7 +114,7 @@ pub fn text_source(cx: RuleContext, def: &FunctionDef, ty: &SqlType, args: &[Arg
         } else {
             Coercibility::Coercible
         },
-        ascii_only: !ty.id.is_binary_string(),
+        ascii_only: !ty.id.is_binary_string() && !def.any_text,
     };
     let plain = !def.names_dates || cx.locale.is_english();
     let source = match rules::result_source(cx, &made_of, "") {

@@ -269,14 +269,18 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("STATEMENT_DIGEST", 1, 1, digest_rule, statement_digest, "Hash of a statement's digest text.")
         .is(Stability::Statement),
     FunctionDef::new("STATEMENT_DIGEST_TEXT", 1, 1, digest_text_rule, statement_digest_text, "A statement's digest.")
+        .any_text()
         .is(Stability::Statement),
     FunctionDef::new("PS_CURRENT_THREAD_ID", 0, 0, rules::uint, ps_current_thread_id, "The session's thread number.")
         .is(Stability::Statement),
     FunctionDef::new("PS_THREAD_ID", 1, 1, used_lock_rule, ps_thread_id, "Thread number of a connection.")
         .is(Stability::Statement),
-    FunctionDef::new("CURRENT_ROLE", 0, 0, role_rule, current_role, "The active roles.").is(Stability::Statement),
+    FunctionDef::new("CURRENT_ROLE", 0, 0, role_rule, current_role, "The active roles.")
+        .any_text()
+        .is(Stability::Statement),
     FunctionDef::new("ICU_VERSION", 0, 0, icu_rule, icu_version, "Version of ICU whose regular expressions these are."),
     FunctionDef::new("ROLES_GRAPHML", 0, 0, role_rule, roles_graphml, "Which roles are granted to whom, as GraphML.")
+        .any_text()
         .is(Stability::Statement),
     FunctionDef::new(
         "MYSQL_QUERY_ATTRIBUTE_STRING",
@@ -286,6 +290,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         query_attribute,
         "A query attribute that the client sent with the statement.",
     )
+    .any_text()
     .is(Stability::Statement),
     FunctionDef::new("CHARSET", 1, 1, name_rule, charset_name, "Character set of the argument.").sees_null(),
     FunctionDef::new("COLLATION", 1, 1, name_rule, collation_name, "Collation of the argument.").sees_null(),

@@ -54,6 +54,7 @@ pub(crate) struct Arena {
     pub(crate) warnings: Vec<gannet_types::Warning>,
     /// See [`crate::plan::Plan::dates`].
     pub(crate) dates: Vec<crate::plan::DateText>,
+    pub(crate) date_numbers: Vec<crate::plan::DateNumber>,
 }
 
 /// Height and nodes of an expression.
@@ -188,6 +189,8 @@ pub(crate) struct Block {
 /// Window functions over one definition.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowBlock {
+    /// Its name; `None`: it is written where it is used.
+    pub(crate) name: Option<Box<str>>,
     pub(crate) partition: Vec<Expr>,
     pub(crate) order: Vec<SortKey>,
     pub(crate) frame: Frame,

@@ -50,6 +50,8 @@ pub struct Plan {
     pub warnings: Box<[gannet_types::Warning]>,
     /// Texts that the statement compares with dates: an execution begins by reading them.
     pub dates: Box<[DateText]>,
+    /// Numbers that it compares with columns of dates and times: an execution begins by telling which are none.
+    pub date_numbers: Box<[DateNumber]>,
 }
 
 /// A literal or parameter that is compared with a value of a date type.
@@ -59,6 +61,19 @@ pub struct DateText {
     pub text: Expr,
     /// The type of what it is compared with.
     pub with: TypeId,
+}
+
+/// A literal or parameter that is a number, and the column that it is compared with.
+#[derive(Clone, Debug)]
+pub struct DateNumber {
+    /// The number.
+    pub number: Expr,
+    /// The column's name.
+    pub column: Box<str>,
+    /// Its type.
+    pub ty: SqlType,
+    /// One of a list: only where it is an error is it told.
+    pub listed: bool,
 }
 
 impl Plan {

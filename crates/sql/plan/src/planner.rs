@@ -7,7 +7,7 @@ use crate::optimize::{Builder, point_select};
 use crate::options::{Passes, PlanOptions};
 use crate::physical::Reads;
 use crate::plan::{
-    Accesses, DateText, Dive, Intent, LoadField, Param, Plan, PlanKind, PlanTable, ResultColumn, TableExprs,
+    Accesses, DateNumber, DateText, Dive, Intent, LoadField, Param, Plan, PlanKind, PlanTable, ResultColumn, TableExprs,
 };
 use crate::rewrite;
 use gannet_parser::ast::{Query as AstQuery, SelectInto, Statement};
@@ -254,6 +254,7 @@ pub(crate) fn finish(
     let tables: Box<[PlanTable]> = tables.into();
     let (dives, selectivity) = dives(&mut builder, &tables)?;
     let dates = date_texts(&mut builder)?;
+    let date_numbers = date_numbers(&mut builder)?;
     let mut uses = arena.uses;
     uses.effects = arena.effects.once() || !arena.routines.is_empty();
     uses.programs |= tables.iter().any(fires);
@@ -279,6 +280,7 @@ pub(crate) fn finish(
         max_execution_time: None,
         warnings: builder.warnings.take().into(),
         dates,
+        date_numbers,
     };
     plan.accesses = Accesses::of(&plan);
     if let PlanKind::Query(root) = &plan.kind {
@@ -291,6 +293,12 @@ pub(crate) fn finish(
 fn date_texts(builder: &mut Builder<'_>) -> Result<Box<[DateText]>> {
     let dates = builder.arena.dates.iter();
     dates.map(|d| Ok(DateText { text: builder.lower(&d.text, &[])?, with: d.with })).collect()
+}
+
+/// The numbers that are compared with columns of dates and times.
+fn date_numbers(builder: &mut Builder<'_>) -> Result<Box<[DateNumber]>> {
+    let numbers = builder.arena.date_numbers.iter();
+    numbers.map(|n| Ok(DateNumber { number: builder.lower(&n.number, &[])?, ..n.clone() })).collect()
 }
 
 /// The statement may fire triggers of the table.

@@ -764,5 +764,6 @@ pub(crate) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> P
         max_execution_time: None,
         warnings: Box::new([]),
         dates: Box::new([]),
+        date_numbers: Box::new([]),
     }
 }

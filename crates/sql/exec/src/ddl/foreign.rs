@@ -201,12 +201,19 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
         if !new.constraints.foreign_keys.iter().any(|k| eq_name(&k.name, &key.name) && !pending.brings(k)) {
             continue;
         }
-        for ordinal in &key.columns {
+        let own = *key.parent_schema == *old.schema && *key.parent == *old.name;
+        let parent = if own { Some(new) } else { snapshot.base_table(&key.parent_schema, &key.parent) };
+        for (ordinal, name) in key.columns.iter().zip(&key.parent_columns) {
             if let Some(to) = moved(*ordinal)
-                && cx.foreign_key_checks
                 && changed(*ordinal, to)
             {
-                return Err(sql_err!(FkColumnCannotChange, old.columns[*ordinal as usize].name, key.name));
+                let parent = parent.and_then(|p| p.column(name).map(|c| &p.columns[c as usize]));
+                if let Some(parent) = parent {
+                    check_changed(key, &new.columns[to as usize], parent, cx)?;
+                }
+                if cx.foreign_key_checks {
+                    return Err(sql_err!(FkColumnCannotChange, old.columns[*ordinal as usize].name, key.name));
+                }
             }
         }
         let columns: Option<Vec<u32>> = key.columns.iter().map(|c| moved(*c)).collect();
@@ -223,7 +230,7 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
         let own = child.id == old.id;
         for key in refers(if own { new } else { &child }, old) {
             let mut columns = Vec::new();
-            for name in &key.parent_columns {
+            for (own_column, name) in key.columns.iter().zip(&key.parent_columns) {
                 let Some(ordinal) = old.column(name) else { continue };
                 match moved(ordinal) {
                     None => {
@@ -231,6 +238,10 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
                         return Err(sql_err!(FkColumnCannotDropChild, name, key.name, table));
                     }
                     Some(to) => {
+                        if changed(ordinal, to) {
+                            let child = if own { new } else { &child };
+                            check_changed(key, &child.columns[*own_column as usize], &new.columns[to as usize], cx)?;
+                        }
                         if cx.foreign_key_checks && changed(ordinal, to) {
                             let table = format!("{}.{}", child.schema, child.name);
                             return Err(sql_err!(FkColumnCannotChangeChild, name, key.name, table));
@@ -248,6 +259,16 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
         }
     }
     Ok(())
+}
+
+/// A column of a key gets another type: their values have to compare by their keys' bytes. Without foreign_key_checks
+/// the character sets of both may be changed one after the other. Error 3780.
+fn check_changed(key: &ForeignKey, child: &Column, parent: &Column, cx: &DdlContext<'_>) -> Result<()> {
+    let text = |c: &Column| matches!(c.ty.id, TypeId::Char | TypeId::VarChar);
+    if compatible(&child.ty, &parent.ty) || !cx.foreign_key_checks && text(child) && text(parent) {
+        return Ok(());
+    }
+    Err(sql_err!(FkIncompatibleColumns, child.name, parent.name, key.name))
 }
 
 /// DROP COLUMN of a column that one of the table's own keys needs: error 1828.

@@ -224,8 +224,9 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("JSON_OBJECT", 0, 0, object_rule, json_object, "An object of keys and values in turn.")
         .variadic()
         .sees_null(),
-    FunctionDef::new("JSON_QUOTE", 1, 1, quote_rule, json_quote, "A text as a JSON string, with quotes."),
-    FunctionDef::new("JSON_UNQUOTE", 1, 1, unquote_rule, json_unquote, "Text of a JSON value, without quotes."),
+    FunctionDef::new("JSON_QUOTE", 1, 1, quote_rule, json_quote, "A text as a JSON string, with quotes.").any_text(),
+    FunctionDef::new("JSON_UNQUOTE", 1, 1, unquote_rule, json_unquote, "Text of a JSON value, without quotes.")
+        .any_text(),
     FunctionDef::new("JSON_VALID", 1, 1, nullable_int, json_valid, "Is it a JSON document?"),
     FunctionDef::new("JSON_TYPE", 1, 1, type_rule, json_type, "Name of a JSON value's type."),
     FunctionDef::new("JSON_DEPTH", 1, 1, nullable_int, json_depth, "Nesting of a document; 1 for scalars."),
@@ -250,7 +251,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("JSON_OVERLAPS", 2, 2, bool_rule, json_overlaps, "Have two documents anything in common?")
         .sees_null(),
     FunctionDef::new("MEMBER OF", 2, 2, bool_rule, member_of, "Is the value an element of the array?").sees_null(),
-    FunctionDef::new("JSON_PRETTY", 1, 1, text_rule, json_pretty, "A document in lines, for reading."),
+    FunctionDef::new("JSON_PRETTY", 1, 1, text_rule, json_pretty, "A document in lines, for reading.").any_text(),
     FunctionDef::new("JSON_STORAGE_SIZE", 1, 1, nullable_int, storage_size, "Bytes of MySQL's binary form."),
     FunctionDef::new("JSON_STORAGE_FREE", 1, 1, nullable_int, storage_free, "Bytes left free by changes in place."),
     FunctionDef::new("JSON BOOLEAN", 1, 1, json_rule, as_boolean, "A truth value as JSON (internal)."),

@@ -45,9 +45,17 @@ fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
     }
     let unfit = || sql_err!(DataOutOfRange, type_word(call.ty), "json_value");
     let Some(scalar) = taken(value, call.ty) else { return handled(4, unfit()) };
+    if let (Value::Str(text, _), true) = (&scalar, call.ty.id.is_string())
+        && let Err(e) = Charset::Utf8mb4.fit(text, call.ty.collation.charset())
+    {
+        return handled(4, e);
+    }
+    // Bytes are as many as there are.
+    let bytes = SqlType::varbinary(call.ty.length);
+    let ty = if call.ty.id == TypeId::Binary { &bytes } else { call.ty };
     let mut context = cx.conversion();
     context.strict = true;
-    match convert::cast(scalar.as_ref(), call.ty, &mut context) {
+    match convert::cast(scalar.as_ref(), ty, &mut context) {
         Ok(Value::Null) | Err(_) => handled(4, unfit()),
         Ok(value) => Ok(value),
     }

@@ -5,8 +5,9 @@ use super::operand::{Operand, as_number};
 use super::{Binder, error};
 use crate::expr::{CompareOp, Comparison, Expr, ExprKind};
 use crate::fold;
+use crate::logical::Label;
 use crate::make::{and, or, predicate};
-use crate::plan::DateText;
+use crate::plan::{DateNumber, DateText};
 use crate::typing::{Bound, comparison};
 use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId};
 
@@ -150,12 +151,29 @@ impl Binder<'_> {
 /// Notes the texts of the statement that are compared with a date.
 pub(super) fn note_dates(b: &mut Binder<'_>, by: Comparison, date: &Bound, others: &[Bound]) {
     let with = date.ty().id;
-    if by != Comparison::Datetime || !with.is_temporal() {
+    if !matches!(by, Comparison::Datetime | Comparison::Time) || !with.is_temporal() {
+        return;
+    }
+    note_numbers(b, date, others);
+    if by != Comparison::Datetime {
         return;
     }
     let text = |b: &&Bound| b.ty().id.is_string() && matches!(b.expr.kind, ExprKind::Literal(_) | ExprKind::Param(_));
     let noted = others.iter().filter(text).map(|o| DateText { text: o.expr.clone(), with });
     b.arena.dates.extend(noted);
+}
+
+/// Notes the numbers of the statement that are compared with a column of dates or times.
+pub(super) fn note_numbers(b: &mut Binder<'_>, date: &Bound, others: &[Bound]) {
+    let ExprKind::Column(id) = date.expr.kind else { return };
+    let Label::Base { table, ordinal } = b.arena.labels[id as usize] else { return };
+    let Some(column) = b.arena.tables[table as usize].table.columns.get(ordinal as usize) else { return };
+    let number =
+        |b: &&Bound| b.ty().id.is_numeric() && matches!(b.expr.kind, ExprKind::Literal(_) | ExprKind::Param(_));
+    let (column, ty, listed): (Box<str>, _, _) = ((&*column.name).into(), column.ty.clone(), others.len() > 1);
+    let note = |o: &Bound| DateNumber { number: o.expr.clone(), column: column.clone(), ty: ty.clone(), listed };
+    let noted: Vec<_> = others.iter().filter(number).map(note).collect();
+    b.arena.date_numbers.extend(noted);
 }
 
 /// What is compared with a FLOAT(M,D), where both have a number of digits: values that are equal in these digits are

@@ -98,6 +98,64 @@ fn row_target(
     }
 }
 
+/// A hexadecimal or bit literal without a character set: a number where a number is wanted.
+fn bits_of(e: &ast::Expr) -> Option<&[u8]> {
+    use ast::LiteralValue::{Bit, Hex};
+    match e {
+        ast::Expr::Literal(ast::Literal {
+            value: Hex { bytes, charset: None } | Bit { bytes, charset: None }, ..
+        }) => (bytes.len() <= 8).then_some(bytes),
+        _ => None,
+    }
+}
+
+/// The expressions of a query's columns, in front of the first wildcard. What set operators unite is strings.
+fn column_expressions(body: &mut ast::QueryBody, each: &mut dyn FnMut(usize, &mut ast::Expr)) {
+    match body {
+        ast::QueryBody::Select(select) => {
+            for (i, item) in select.items.iter_mut().enumerate() {
+                let ast::SelectItem::Expr { expr, .. } = item else { return };
+                each(i, expr);
+            }
+        }
+        ast::QueryBody::Values(rows) => {
+            rows.iter_mut().for_each(|row| row.iter_mut().enumerate().for_each(|(i, e)| each(i, e)));
+        }
+        ast::QueryBody::Query(query) => column_expressions(&mut query.body, each),
+        ast::QueryBody::Table(_) | ast::QueryBody::Set(_) => {}
+    }
+}
+
+/// The query of INSERT ... SELECT, its hexadecimal and bit literals for numeric columns being numbers as in VALUES.
+/// `None`: there are none.
+fn hex_as_numbers(query: &ast::Query, table: &Table, columns: &[u32]) -> Option<ast::Query> {
+    if !has_bits(&query.body) {
+        return None;
+    }
+    let numeric = |i: usize| columns.get(i).is_some_and(|c| table.columns[*c as usize].ty.id.is_numeric());
+    let mut numbers = query.clone();
+    column_expressions(&mut numbers.body, &mut |i, e| {
+        let number = bits_of(e).filter(|_| numeric(i)).map(|bytes| bytes.iter().fold(0, |n, b| n << 8 | u64::from(*b)));
+        if let (Some(number), ast::Expr::Literal(literal)) = (number, e) {
+            literal.value = ast::LiteralValue::Int(number);
+        }
+    });
+    Some(numbers)
+}
+
+fn has_bits(body: &ast::QueryBody) -> bool {
+    match body {
+        ast::QueryBody::Select(select) => {
+            let bits =
+                |item: &ast::SelectItem| matches!(item, ast::SelectItem::Expr { expr, .. } if bits_of(expr).is_some());
+            select.items.iter().any(bits)
+        }
+        ast::QueryBody::Values(rows) => rows.iter().flatten().any(|e| bits_of(e).is_some()),
+        ast::QueryBody::Query(query) => has_bits(&query.body),
+        ast::QueryBody::Table(_) | ast::QueryBody::Set(_) => false,
+    }
+}
+
 impl Binder<'_> {
     fn target_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>> {
         let schema = self.schema_of(name)?;
@@ -153,7 +211,8 @@ impl Binder<'_> {
             ast::InsertSource::Query(query) => {
                 let target = self.scopes.pop();
                 self.place = super::query::Place { outermost: true, exists: false };
-                let mut query = self.nested_query(query)?;
+                let numbers = hex_as_numbers(query, &table, &bound.columns);
+                let mut query = self.nested_query(numbers.as_ref().unwrap_or(query))?;
                 self.scopes.extend(target);
                 if query.columns.len() != bound.columns.len() {
                     return Err(error(ErrorCode::WrongValueCountOnRow, &[&1]));

@@ -372,6 +372,10 @@ impl Binder<'_> {
         };
         let (low, high) = (self.beside_year(&arg, low)?, self.beside_year(&arg, high)?);
         let by = comparison_of_all(&arg, &[&low, &high], "between")?;
+        if matches!(by, Comparison::Datetime | Comparison::Time) {
+            super::compare::note_numbers(self, &arg, std::slice::from_ref(&low));
+            super::compare::note_numbers(self, &arg, std::slice::from_ref(&high));
+        }
         let nullable = arg.ty().nullable || low.ty().nullable || high.ty().nullable;
         let args = Box::new(in_domain(self, [arg, low, high], by, "between")?);
         let e = predicate(ExprKind::Between { by, negated, args }, nullable);
@@ -536,6 +540,7 @@ impl Binder<'_> {
 
     /// Gives all text arguments one collation, so that a function which compares them has only one to use.
     pub(super) fn same_collation(&mut self, args: Vec<Bound>, operation: &str) -> Result<Vec<Bound>> {
+        let args = self.json_as_text(args, operation);
         let sources: Vec<_> = args.iter().filter(|a| is_stringy(a.ty())).map(Bound::source).collect();
         if sources.len() < 2 {
             return Ok(args);
@@ -572,6 +577,26 @@ impl Binder<'_> {
             Bound { expr, coercibility, ascii, hex: false, temporal: false, number: None }
         };
         Ok(args.into_iter().map(fit).collect())
+    }
+
+    /// Beside texts documents are their text, as firm as a column's: it decides the character set.
+    fn json_as_text(&mut self, args: Vec<Bound>, operation: &str) -> Vec<Bound> {
+        let own_domain = matches!(operation, "greatest" | "least");
+        if own_domain || !args.iter().any(|a| is_stringy(a.ty())) {
+            return args;
+        }
+        let text = |nullable| {
+            let collation = gannet_types::CollationId::UTF8MB4_BIN;
+            SqlType { collation, nullable, ..SqlType::new(TypeId::LongText) }
+        };
+        let as_text = |arg: Bound| match arg.ty().id {
+            TypeId::Json => {
+                let ty = text(arg.ty().nullable);
+                self.cast_to(arg, ty)
+            }
+            _ => arg,
+        };
+        args.into_iter().map(as_text).collect()
     }
 
     fn case(&mut self, case: &ast::Case) -> Result<Bound> {
@@ -642,7 +667,7 @@ impl Binder<'_> {
         let (operand, by, whens) = compared_with(self, operand, whens)?;
         let mut branches: Vec<Bound> = thens.into_iter().chain(otherwise.clone()).collect();
         let (mut ty, source) = common_type(self.rule_context(), &branches, operation)?;
-        let number = super::operand::chosen_numbers(&branches, &ty, operation);
+        let number = super::operand::chosen_numbers(&branches, &ty);
         if is_stringy(&ty) {
             branches = fit_all(self, branches, ty.collation, operation)?;
             branches = branches.into_iter().map(|b| bytes_as(b, ty.collation)).collect();

@@ -4,7 +4,7 @@ use super::depend::determined;
 use super::scope::{Clause, Labels, Scope};
 use super::{Binder, error};
 use crate::expr::{Expr, ExprKind};
-use crate::logical::{Arena, Block, ColId, Label, RelKind};
+use crate::logical::{Arena, Block, ColId, Label, RelKind, WindowBlock};
 use gannet_parser::ast;
 use gannet_types::{ErrorCode, Result, SqlError, SqlMode};
 
@@ -103,6 +103,7 @@ impl Binder<'_> {
         if block.rollup {
             keys_in_subqueries(&mut self.arena, block, &keys);
         }
+        aliases_in_subqueries(&mut self.arena, block, &keys);
         for item in &block.items {
             self.arena.types[item.id as usize] = item.expr.ty.clone();
         }
@@ -144,12 +145,20 @@ impl Binder<'_> {
         let items = block.items.iter().enumerate().map(|(i, item)| (i, &item.expr, "SELECT list"));
         let having = block.having.iter().enumerate().map(|(i, e)| (i, e, "HAVING clause"));
         let order = block.order.iter().enumerate().map(|(i, k)| (i, &k.expr, "ORDER BY"));
-        for (i, e, part) in items.chain(having).chain(order.filter(|(_, e, _)| !order_in_list(e))) {
+        // What a window function takes stands where the function stands; what makes its window is apart.
+        let windows: Vec<(String, Vec<&Expr>)> = block.windows.iter().map(window_keys).collect();
+        let made = windows.iter().flat_map(|(part, keys)| keys.iter().enumerate().map(|(i, e)| (i, *e, &**part)));
+        let plain = items.chain(having).chain(order.filter(|(_, e, _)| !order_in_list(e)));
+        for (i, e, part) in plain.chain(made) {
             let mut loose = Vec::new();
-            self.arena.columns_of(e, &mut |id| {
+            let mut look = |id: ColId| {
                 if !known.contains(&id) && block.rel_of(id).is_some() {
                     loose.push(id);
                 }
+            };
+            self.arena.columns_of(e, &mut |id| match window_args(block, id) {
+                Some(args) => args.iter().for_each(|arg| self.arena.columns_of(arg, &mut look)),
+                None => look(id),
             });
             for id in loose {
                 let closure = closure.get_or_insert_with(|| determined(&self.arena, block, known.clone(), true));
@@ -199,6 +208,19 @@ impl Binder<'_> {
     }
 }
 
+/// What a window function takes, if the column is one's result.
+fn window_args(block: &Block, id: ColId) -> Option<&[Expr]> {
+    let functions = block.windows.iter().flat_map(|w| &w.functions);
+    functions.filter(|(_, of)| *of == id).map(|(function, _)| &*function.args).next()
+}
+
+/// What a window's rows are divided and ordered by, and what errors call that.
+fn window_keys(window: &WindowBlock) -> (String, Vec<&Expr>) {
+    let name = window.name.as_deref().unwrap_or("<unnamed window>");
+    let part = format!("PARTITION BY or ORDER BY clause of window '{name}'");
+    (part, window.partition.iter().chain(window.order.iter().map(|k| &k.expr)).collect())
+}
+
 /// Subqueries over the rows of a rollup read its keys too, which are NULL in the rows of totals. (Without a
 /// rollup a key that is a column has that column's name.)
 fn keys_in_subqueries(arena: &mut Arena, block: &Block, keys: &[(Expr, ColId)]) {
@@ -230,6 +252,34 @@ fn keys_in_subqueries(arena: &mut Arena, block: &Block, keys: &[(Expr, ColId)]) 
                 *id = *key;
             }
         });
+    }
+}
+
+/// Subqueries read a key that is computed by the name that the select list gives it.
+fn aliases_in_subqueries(arena: &mut Arena, block: &Block, keys: &[(Expr, ColId)]) {
+    let computed = |(key, _): &&(Expr, ColId)| !matches!(key.kind, ExprKind::Column(_) | ExprKind::Literal(_));
+    let keys: Vec<(Expr, ColId)> = keys.iter().filter(computed).cloned().collect();
+    if keys.is_empty() {
+        return;
+    }
+    let mut found = Vec::new();
+    let items = block.items.iter().map(|i| &i.expr);
+    for e in items.chain(&block.having).chain(block.order.iter().map(|k| &k.expr)) {
+        subqueries_of(e, &mut found);
+    }
+    let mut at = 0;
+    while let Some(number) = found.get(at).map(|n| *n as usize) {
+        at += 1;
+        let mut query = arena.subqueries[number].query.take();
+        query.for_each_expr(&mut |e| subqueries_of(e, &mut found));
+        let types = &arena.types;
+        query.for_each_expr_mut(&mut |e| replace_keys(e, &keys, types));
+        arena.subqueries[number].query = query;
+    }
+    // The innermost first: what a subquery reads from around follows from those inside it.
+    for number in found.into_iter().rev() {
+        let free = arena.free_columns(&arena.subqueries[number as usize].query);
+        arena.subqueries[number as usize].free = free;
     }
 }
 

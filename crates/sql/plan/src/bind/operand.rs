@@ -108,13 +108,17 @@ pub(super) fn double(e: Expr) -> Expr {
 pub(super) fn own_numbers(of: &[Bound]) -> Option<Vec<Expr>> {
     let own = |b: &Bound| {
         let text = b.ty().id.is_string();
-        matches!(b.ty().id, TypeId::Enum | TypeId::Set) || b.number.is_some() || text && (b.hex || b.temporal)
+        let id = b.ty().id;
+        matches!(id, TypeId::Enum | TypeId::Set)
+            || id.is_temporal()
+            || b.number.is_some()
+            || text && (b.hex || b.temporal)
     };
     of.iter().any(own).then(|| of.iter().map(|b| double(as_number(b.clone()).expr)).collect())
 }
 
 /// The number of a function's text where that is not the one the text says: ELT() gives the number of what it chooses
-/// (as IF and NULLIF do, while CASE, COALESCE and IFNULL read their text), names of days and months are their numbers.
+/// (as IF, NULLIF and CASE do, while COALESCE and IFNULL read their text), names of days and months are their numbers.
 pub(super) fn number_of_call(def: &FunctionDef, args: &[Bound]) -> Option<Box<OwnNumber>> {
     let call = |name: &str, args: Vec<Expr>| {
         let def = gannet_functions::function(name)?;
@@ -156,9 +160,9 @@ pub(super) fn aggregated(mut bound: Bound) -> Bound {
     bound
 }
 
-/// The numbers of what IF or NULLIF chooses; a CASE has the one that its text says.
-pub(super) fn chosen_numbers(of: &[Bound], ty: &SqlType, operation: &str) -> Option<Box<OwnNumber>> {
-    if !crate::typing::is_stringy(ty) || operation == "case" {
+/// The numbers of what IF, NULLIF or CASE chooses.
+pub(super) fn chosen_numbers(of: &[Bound], ty: &SqlType) -> Option<Box<OwnNumber>> {
+    if !crate::typing::is_stringy(ty) {
         return None;
     }
     own_numbers(of).map(|numbers| Box::new(OwnNumber::Results(numbers)))

@@ -546,7 +546,11 @@ impl Binder<'_> {
             Some(window) => window.functions.push((function, id)),
             None => {
                 let functions = vec![(function, id)];
-                self.scope().windows.push(WindowBlock { partition, order, frame, functions });
+                let name = match over {
+                    ast::WindowRef::Named(name) => Some((&*name.text).into()),
+                    ast::WindowRef::Spec(_) => None,
+                };
+                self.scope().windows.push(WindowBlock { name, partition, order, frame, functions });
             }
         }
         Ok(self.column(id))

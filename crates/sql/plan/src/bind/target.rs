@@ -131,9 +131,11 @@ impl Binder<'_> {
         verb: &str,
     ) -> Result<()> {
         for (table, shown) in targets {
-            // What INSERT reads under another name are the rows that were there before.
-            let alias = (verb == "INSERT" && shown.view.is_none()).then_some(&*shown.alias);
-            let sought = Sought { table: *table, alias };
+            // What INSERT reads under another name are the rows that were there before; below a view the table's name is
+            // the one that it has there.
+            let below = self.arena.tables.iter().find(|t| t.table.id == *table).map(|t| &*t.alias);
+            let alias = if shown.view.is_some() { below } else { Some(&*shown.alias) };
+            let sought = Sought { table: *table, alias: alias.filter(|_| verb == "INSERT") };
             let mut found = None;
             let mut look = |e: &Expr| {
                 if found.is_none() {

@@ -1,9 +1,10 @@
 //! Any value as a date or time.
 
-use super::{Context, to_text, utf8_text};
+use super::{Context, shown, to_text, utf8_text};
+use crate::TypeId;
 use crate::collation::CollationId;
 use crate::decimal::Decimal;
-use crate::error::Result;
+use crate::error::{ErrorCode, Result};
 use crate::mode::SqlMode;
 use crate::sql_err;
 use crate::temporal::{
@@ -95,6 +96,24 @@ pub fn constant_datetime(v: ValueRef<'_>, wanted: &str, cx: &mut Context<'_>) ->
         cx.truncated("datetime", v)?;
     }
     Ok((p.value, p.fsp))
+}
+
+/// Warns of a number that is compared with a column of dates or times and is none (1292): zero is one, and a day that
+/// its month does not have.
+pub fn tell_date_number(v: ValueRef<'_>, id: TypeId, column: &str, cx: &mut Context<'_>) -> Result<()> {
+    let flags = DateFlags { no_zero_date: false, allow_invalid: true, ..DateFlags::from_mode(cx.mode) };
+    let zero = matches!(v, ValueRef::Int(0) | ValueRef::UInt(0));
+    let (what, fits) = match id {
+        TypeId::Date => ("date", read_datetime(v, flags, cx).is_some()),
+        TypeId::DateTime | TypeId::Timestamp => ("datetime", read_datetime(v, flags, cx).is_some()),
+        TypeId::Time => ("time", read_time(v, cx).is_some_and(|t| !t.out_of_range)),
+        _ => return Ok(()),
+    };
+    if fits || zero || v.is_null() {
+        return Ok(());
+    }
+    let text = format!("Incorrect {what} value: '{}' for column '{column}' at row 1", shown(v));
+    cx.warn_text(ErrorCode::TruncatedWrongValue, text)
 }
 
 /// A constant bound of BETWEEN for values of a date type: text that is no date is the zero date, with warning 1292 if
