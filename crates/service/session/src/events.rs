@@ -43,7 +43,10 @@ impl Session {
         let mut missing = false;
         programs::define_program(self, schema, "EVENT", &name.name, |s, edit| {
             match s.state.snapshot.event(schema, &name.name).cloned() {
-                Some(event) => edit.drop_event(&event),
+                Some(event) => {
+                    super::powers::check_guarded(s, &event.made.definer).map_err(CatalogError::Sql)?;
+                    edit.drop_event(&event)
+                }
                 None => {
                     missing = true;
                     Ok(())
@@ -199,6 +202,7 @@ pub(crate) fn alter_event(session: &mut Session, alter: &AlterEvent) -> Result<D
         if let Some(to) = renamed.as_ref().filter(|to| taken(to)) {
             return Err(CatalogError::Sql(sql_err!(EventAlreadyExists, to.1)));
         }
+        super::powers::check_guarded(s, &old.made.definer).map_err(CatalogError::Sql)?;
         edit.drop_event(&old)?;
         edit.put_event(event)
     })?;

@@ -88,6 +88,9 @@ fn set_hinted(session: &mut Session, hint: &Hint, done: &mut Vec<Box<str>>, save
         return session.running.diagnostics.warnings.warn(ErrorCode::WarnConflictingHint, &[hint]);
     }
     done.push(def.name.into());
+    if let Err(e) = set::check_restricted(session, def.name) {
+        return session.running.diagnostics.warnings.push(e.to_warning(Level::Warning));
+    }
     let value = match value {
         HintValue::Number(n) => i64::try_from(*n).map_or(Value::UInt(*n), Value::Int),
         HintValue::Other(n) => n.parse::<f64>().map_or(Value::text(n), |f| match n.parse::<i64>() {

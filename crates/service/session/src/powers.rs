@@ -89,9 +89,34 @@ pub(crate) fn check_definer(session: &mut Session, definer: &Name) -> Result<()>
     Ok(())
 }
 
+/// What an account with SYSTEM_USER has defined is changed and dropped by such accounts alone. Error 1227.
+pub(crate) fn check_guarded(session: &Session, definer: &(Box<str>, Box<str>)) -> Result<()> {
+    let definer = Name::new(&definer.0, &definer.1);
+    if session.state.account.is_unchecked() || session.state.account.is(&definer) {
+        return Ok(());
+    }
+    let accounts = &session.server.accounts;
+    let Some(account) = accounts.get(&definer.user, &definer.host) else { return Ok(()) };
+    let access = Access::new(accounts, &account, &account.grants.default_roles);
+    match access.global.has(Privilege::SystemUser) {
+        true => session.state.privileges().require(Privilege::SystemUser),
+        false => Ok(()),
+    }
+}
+
 /// [`check_definer`] of CREATE VIEW and ALTER VIEW. A view that is altered keeps its definer, unless the
-/// statement names another. The view is locked.
+/// statement names another. [`check_guarded`] of DROP VIEW. The view is locked.
 pub(crate) fn check_view_definer(session: &mut Session, statement: &Statement) -> Result<()> {
+    if let Statement::DropView { names, .. } = statement {
+        let database = session.state.database.as_deref().unwrap_or_default();
+        for name in names {
+            let schema = name.schema.as_ref().map_or(database, |s| s);
+            let table = session.state.snapshot.base_table(schema, &name.name);
+            if let Some(view) = table.and_then(|t| t.view()) {
+                check_guarded(session, &view.definer)?;
+            }
+        }
+    }
     let Statement::CreateView(view) = statement else { return Ok(()) };
     let definer = match &view.definer {
         Some(account) => session.account_name(account),

@@ -157,6 +157,7 @@ pub(crate) fn alter_routine(
             let full = format_args!("{schema}.{}", name.name).to_string();
             return Err(CatalogError::Sql(sql_err!(SpDoesNotExist, kind.word(), full)));
         };
+        super::powers::check_guarded(s, &old.made.definer).map_err(CatalogError::Sql)?;
         let mut routine = old.copy();
         characterise(&mut routine, list).map_err(CatalogError::Sql)?;
         routine.made.changed_us = now;
@@ -191,7 +192,10 @@ pub(crate) fn drop_program(
             let mut missing = false;
             define_program(session, &schema, kind.word(), &name.name, |s, edit| {
                 match s.state.snapshot.routine(&schema, kind, &name.name).cloned() {
-                    Some(routine) => edit.drop_routine(&routine),
+                    Some(routine) => {
+                        super::powers::check_guarded(s, &routine.made.definer).map_err(CatalogError::Sql)?;
+                        edit.drop_routine(&routine)
+                    }
                     None => {
                         missing = true;
                         Ok(())

@@ -588,3 +588,83 @@ fn a_column_is_asked_for_where_it_is_named() {
         assert_eq!(outcome(&mut some, sql), None, "{sql}");
     }
 }
+
+/// What an account with SYSTEM_USER has defined is changed and dropped by such accounts alone; replacing a view and
+/// dropping a trigger or the whole database are not about definers.
+#[test]
+fn definitions_of_system_users_are_guarded() {
+    let r = Running::start();
+    let mut root = r.connect();
+    for sql in [
+        "CREATE DATABASE guarded",
+        "CREATE TABLE guarded.t (a INT)",
+        "CREATE USER keeper, other",
+        "GRANT ALL ON guarded.* TO keeper, other",
+        "GRANT SET_ANY_DEFINER ON *.* TO keeper",
+        "CREATE VIEW guarded.v AS SELECT 1",
+        "CREATE PROCEDURE guarded.p() SELECT 1",
+        "CREATE FUNCTION guarded.f() RETURNS INT DETERMINISTIC RETURN 1",
+        "CREATE EVENT guarded.e ON SCHEDULE EVERY 1 DAY DISABLE DO SET @x = 1",
+        "CREATE TRIGGER guarded.g BEFORE INSERT ON guarded.t FOR EACH ROW SET @x = 1",
+        "CREATE DEFINER = other VIEW guarded.ov AS SELECT 1",
+        "CREATE DEFINER = other PROCEDURE guarded.op() SELECT 1",
+        "CREATE DEFINER = other EVENT guarded.oe ON SCHEDULE EVERY 1 DAY DISABLE DO SET @x = 1",
+    ] {
+        run(&mut root, sql);
+    }
+    let mut keeper = Connection::connect(&r.socket(), &Options { user: "keeper".into(), ..options() }).unwrap();
+    for sql in [
+        "DROP VIEW guarded.v",
+        "ALTER VIEW guarded.v AS SELECT 2",
+        "DROP VIEW guarded.ov, guarded.v",
+        "ALTER PROCEDURE guarded.p COMMENT 'x'",
+        "DROP PROCEDURE guarded.p",
+        "DROP FUNCTION guarded.f",
+        "ALTER EVENT guarded.e COMMENT 'x'",
+        "DROP EVENT guarded.e",
+    ] {
+        assert_eq!(error(&mut keeper, sql), 1227, "{sql}");
+    }
+    for sql in [
+        "DROP VIEW guarded.ov",
+        "ALTER PROCEDURE guarded.op COMMENT 'x'",
+        "DROP PROCEDURE guarded.op",
+        "ALTER EVENT guarded.oe COMMENT 'x'",
+        "DROP EVENT guarded.oe",
+        "DROP TRIGGER guarded.g",
+        "CREATE OR REPLACE VIEW guarded.v AS SELECT 3",
+        "DROP VIEW guarded.v",
+    ] {
+        run(&mut keeper, sql);
+    }
+    run(&mut root, "GRANT SYSTEM_USER ON *.* TO keeper");
+    let mut keeper = Connection::connect(&r.socket(), &Options { user: "keeper".into(), ..options() }).unwrap();
+    for sql in ["DROP PROCEDURE guarded.p", "DROP FUNCTION guarded.f", "DROP EVENT guarded.e"] {
+        run(&mut keeper, sql);
+    }
+    run(&mut root, "DROP DATABASE guarded");
+}
+
+/// Session variables that take memory or change what others see need a privilege of their own.
+#[test]
+fn restricted_session_variables_need_a_privilege() {
+    const NAMES: &str = "bulk_insert_buffer_size character_set_filesystem connection_memory_chunk_size \
+         connection_memory_limit global_connection_memory_tracking innodb_strict_mode internal_tmp_mem_storage_engine \
+         low_priority_updates max_delayed_threads max_error_count max_insert_delayed_threads min_examined_row_limit \
+         preload_buffer_size select_into_buffer_size select_into_disk_sync_delay xa_detach_on_prepare";
+    let r = Running::start();
+    run(&mut r.connect(), "CREATE USER plain");
+    let login = Options { user: "plain".into(), ..options() };
+    let mut plain = Connection::connect(&r.socket(), &login).unwrap();
+    for name in NAMES.split_whitespace() {
+        assert_eq!(error(&mut plain, &format!("SET SESSION {name} = DEFAULT")), 1227, "{name}");
+    }
+    run(&mut plain, "SET SESSION select_into_disk_sync = DEFAULT");
+    run(&mut plain, "SELECT /*+ SET_VAR(bulk_insert_buffer_size = 5) */ 1");
+    assert_eq!(rows(&mut plain, "SHOW WARNINGS")[0][1], "1227");
+    run(&mut r.connect(), "GRANT SESSION_VARIABLES_ADMIN ON *.* TO plain");
+    let mut plain = Connection::connect(&r.socket(), &login).unwrap();
+    for name in NAMES.split_whitespace() {
+        run(&mut plain, &format!("SET SESSION {name} = DEFAULT"));
+    }
+}

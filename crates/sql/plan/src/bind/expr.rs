@@ -532,7 +532,10 @@ impl Binder<'_> {
             {
                 return Err(error(ErrorCode::WrongArguments, &[&"ESCAPE"]));
             }
-            args.push(escape);
+            // NULL is no other escape than there is without the clause.
+            if !matches!(escape.expr.kind, ExprKind::Literal(Value::Null)) {
+                args.push(escape);
+            }
         }
         let like = self.call_named("LIKE", args)?;
         Ok(if negated { Bound::new(fold::simplify(not(like.expr))) } else { like })
