@@ -11,6 +11,7 @@ use gannet_schema::{RowSource, Table};
 use gannet_types::key::{self, KeyPart};
 use gannet_types::{Result, Value, ValueRef};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// Locks that are listed at most: a listing is bounded like everything else.
@@ -109,6 +110,54 @@ struct Lock {
     granted: bool,
     /// `None`: behind all keys.
     key: Option<Vec<u8>>,
+    /// Of a gap: the key that it begins at, `None` before all keys.
+    gap: Option<Option<Vec<u8>>>,
+}
+
+/// A row that is locked with the gap before it, and the gap behind all rows, are one lock each, as in InnoDB. A gap has
+/// no mode of its own: it gets that of the rows beside it.
+fn join_gaps(locks: &mut BTreeMap<String, Lock>) {
+    let mut rows: HashMap<(u64, u64), BTreeMap<Vec<u8>, String>> = HashMap::new();
+    let mut gaps = Vec::new();
+    for (id, l) in locks.iter().filter(|(_, l)| l.granted) {
+        let place = (l.party.owner, l.tree);
+        match (&l.gap, &l.key) {
+            (Some(low), high) => gaps.push((id.clone(), place, low.clone(), high.clone())),
+            (None, Some(key)) => _ = rows.entry(place).or_default().insert(key.clone(), id.clone()),
+            (None, None) => {}
+        }
+    }
+    for (id, place, low, high) in gaps {
+        let own = rows.entry(place).or_default();
+        let mut modes = (false, false);
+        let (from, to) = (
+            low.as_ref().map_or(Bound::Unbounded, Bound::Included),
+            high.as_ref().map_or(Bound::Unbounded, Bound::Included),
+        );
+        for (key, row) in own.range::<Vec<u8>, _>((from, to)) {
+            let Some(l) = locks.get_mut(row) else { continue };
+            let whole = match l.mode {
+                "S" | "S,REC_NOT_GAP" => "S",
+                "X" | "X,REC_NOT_GAP" => "X",
+                _ => continue,
+            };
+            modes = (modes.0 || whole == "S", modes.1 || whole == "X");
+            if low.as_ref() != Some(key) {
+                l.mode = whole;
+            }
+        }
+        let ends_at_row = high.as_ref().is_some_and(|key| own.contains_key(key));
+        if ends_at_row {
+            locks.remove(&id);
+        } else if let Some(l) = locks.get_mut(&id) {
+            l.mode = match (modes, &high) {
+                ((true, false), Some(_)) => "S,GAP",
+                ((true, false), None) => "S",
+                (_, Some(_)) => "X,GAP",
+                (_, None) => "X",
+            };
+        }
+    }
 }
 
 /// A wait for a row.
@@ -136,8 +185,14 @@ impl Listing {
             let Some((tree, mode, key)) = described(kind) else { return };
             // What is waited for is not held, whatever else says so.
             if !locks.contains_key(id) {
+                let gap = match kind {
+                    LockKind::Gap { low, .. } => Some(low.as_ref().map(|(key, _)| key.clone())),
+                    _ => None,
+                };
+                // Whoever keeps a row from a gap has locked the gap.
+                let mode = if granted && mode.ends_with("INSERT_INTENTION") { "X,GAP" } else { mode };
                 let key = key.map(<[u8]>::to_vec);
-                locks.insert(id.to_owned(), Lock { party: *party, tree, mode, granted, key });
+                locks.insert(id.to_owned(), Lock { party: *party, tree, mode, granted, key, gap });
             }
         };
         let mut all = table.waits();
@@ -166,6 +221,7 @@ impl Listing {
             }
         }
         drop(waited);
+        join_gaps(&mut locks);
         Listing { places: places(state), waits, locks }
     }
 
