@@ -37,7 +37,7 @@ fn place(random: &mut Random) -> (&'static str, String) {
 
 /// A step on a scene. `t` is its first table.
 fn step(random: &mut Random, scene: &Scene) -> String {
-    let t = scene.names.iter().find(|name| !["child", "tale"].contains(name)).copied().unwrap_or_default();
+    let t = scene.names.iter().find(|name| !["child", "tale", "mate"].contains(name)).copied().unwrap_or_default();
     if random.percent(25)
         && let Some(step) = own_step(random, t)
     {
@@ -46,7 +46,7 @@ fn step(random: &mut Random, scene: &Scene) -> String {
     let (index, condition) = place(random);
     let n = random.below(7);
     let name = one(random, &["s", "p"]);
-    match random.below(24) {
+    match random.below(28) {
         0..4 => format!("SELECT id, v FROM {t} FORCE INDEX ({index}) WHERE {condition} ORDER BY id"),
         4..8 => {
             let lock = one(
@@ -65,6 +65,13 @@ fn step(random: &mut Random, scene: &Scene) -> String {
         19 | 20 => format!("ROLLBACK TO SAVEPOINT {name}"),
         21 => format!("RELEASE SAVEPOINT {name}"),
         22 => "COMMIT AND CHAIN".into(),
+        23 => format!("SET @x = (SELECT SUM(v) FROM {t} FORCE INDEX ({index}) WHERE {condition})"),
+        24 => format!("DO (SELECT COUNT(*) FROM {t} FORCE INDEX ({index}) WHERE {condition})"),
+        25 => {
+            let order = one(random, &["id", "id DESC"]);
+            format!("UPDATE {t} SET v = v + 1 WHERE id > {n} ORDER BY {order} LIMIT {}", 1 + n % 2)
+        }
+        26 => format!("DELETE FROM {t} WHERE id > {n} ORDER BY id{} LIMIT 1", one(random, &["", " DESC"])),
         _ => one(random, &["ROLLBACK AND CHAIN", "COMMIT", "ROLLBACK", "START TRANSACTION WITH CONSISTENT SNAPSHOT"])
             .into(),
     }
@@ -91,11 +98,42 @@ fn own_step(random: &mut Random, t: &str) -> Option<String> {
         ("parent", 5) => format!("UPDATE child FORCE INDEX (p) SET v = v + 1 WHERE p = {p}"),
         ("parent", 6) => format!("SELECT id, p, v FROM child FORCE INDEX (p) WHERE p = {p} ORDER BY id FOR SHARE"),
         ("parent", _) => format!("DELETE FROM child WHERE id = {n}"),
+        ("pair", _) => pair_step(random),
         ("told", 0 | 1) => "SELECT id, n FROM tale ORDER BY id".into(),
         ("told", 2) => format!("SELECT n FROM tale WHERE id = {} FOR UPDATE", n % 2),
         ("told", 3) => format!("UPDATE tale SET n = n + 100 WHERE id = {}", n % 2),
         _ => return None,
     })
+}
+
+/// What reads one table to change another, or calls what does.
+fn pair_step(random: &mut Random) -> String {
+    let (n, m) = (random.below(7), random.below(6));
+    let (index, condition) = place(random);
+    let read = format!("SELECT MAX(v) FROM mate FORCE INDEX ({index}) WHERE {condition}");
+    match random.below(18) {
+        0 => format!("INSERT INTO pair VALUES ({n}, {m}, ({read}))"),
+        1 => format!("REPLACE INTO pair VALUES ({n}, {m}, (SELECT COUNT(*) FROM mate WHERE id = {m}))"),
+        2 => format!("DELETE FROM pair WHERE id = {n} AND v < ({read})"),
+        3 => format!("UPDATE pair SET v = v + ({read}) WHERE id = {n}"),
+        4 => format!("UPDATE pair JOIN mate ON mate.id = {m} SET pair.v = mate.v + 1 WHERE pair.id = {n}"),
+        5 => format!("DELETE pair FROM pair JOIN mate ON mate.id = {m} WHERE pair.id = {n}"),
+        6 => format!("INSERT IGNORE INTO pair SELECT {n}, k, v FROM mate WHERE id = {m}"),
+        7 => format!("REPLACE INTO pair SELECT {n}, k, v FROM mate WHERE id = {m}"),
+        8 => {
+            format!("INSERT INTO pair SELECT id, k, v FROM mate WHERE id = {m} ON DUPLICATE KEY UPDATE v = mate.v + 5")
+        }
+        9 => format!("CALL pair_if({m}, {n})"),
+        10 => format!("SET @x = pair_{}({m})", one(random, &["return", "into"])),
+        11 => format!("SELECT pair_{}({m})", one(random, &["return", "into"])),
+        12 => format!("UPDATE pair SET v = pair_{}({m}) WHERE id = {n}", one(random, &["return", "into"])),
+        13 => "SELECT @x".into(),
+        14 | 15 => {
+            let how = one(random, &["FOR SHARE OF mate", "FOR SHARE OF mate NOWAIT", "FOR UPDATE OF pair SKIP LOCKED"]);
+            format!("SELECT pair.v, mate.v FROM pair JOIN mate ON mate.id = {m} WHERE pair.id = {n} {how}")
+        }
+        _ => format!("UPDATE mate SET v = v + 100 WHERE id = {m}"),
+    }
 }
 
 impl Steps {
@@ -170,6 +208,9 @@ fn explained(play: &Steps, shown: &[String; 2]) -> Option<&'static str> {
     // It takes the entry behind the one that it looks for, and keeps what it has met of a duplicate, with the gap.
     let [ours, theirs] = shown.each_ref().map(|s| s.split("; "));
     let parted = ours.zip(theirs).find(|(a, b)| a != b);
+    if parted.is_some_and(|(a, b)| b.contains("error 1792") && !a.contains("error 1792")) {
+        return Some("MySQL's START TRANSACTION goes on with READ ONLY of the transaction that it commits");
+    }
     if parted.is_some_and(|(a, b)| a.contains("waits") && b.contains("error 1062")) {
         return Some("an UPDATE locks a batch of rows before it changes the first");
     }

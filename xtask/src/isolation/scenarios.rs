@@ -65,6 +65,21 @@ pub(super) const SCENES: &[Scene] = &[
         rows: &["INSERT INTO tale VALUES (0, 0), (1, 0)", "INSERT INTO told VALUES (1, 1, 10), (2, 2, 20), (4, 4, 40)"],
         left: &["SELECT id, k, v FROM told ORDER BY id", "SELECT id, n FROM tale ORDER BY id"],
     },
+    Scene {
+        tables: &[
+            "CREATE TABLE pair (id INT PRIMARY KEY, k INT NOT NULL, v INT, KEY k (k)) ENGINE=InnoDB",
+            "CREATE TABLE mate (id INT PRIMARY KEY, k INT NOT NULL, v INT NOT NULL, KEY k (k)) ENGINE=InnoDB",
+            "CREATE PROCEDURE pair_if(m INT, n INT) IF (SELECT v FROM mate WHERE id = m) > 15 THEN              UPDATE pair SET v = v + 3 WHERE id = n; ELSE SELECT m, n; END IF",
+            "CREATE FUNCTION pair_return(m INT) RETURNS INT DETERMINISTIC READS SQL DATA              RETURN (SELECT v FROM mate WHERE id = m)",
+            "CREATE FUNCTION pair_into(m INT) RETURNS INT DETERMINISTIC READS SQL DATA              BEGIN DECLARE x INT; SELECT MAX(v) INTO x FROM mate WHERE id = m; RETURN x; END",
+        ],
+        names: &["pair", "mate"],
+        rows: &[
+            "INSERT INTO mate VALUES (1, 1, 10), (2, 2, 20), (4, 4, 40)",
+            "INSERT INTO pair VALUES (1, 1, 1), (2, 2, 2), (4, 4, 4)",
+        ],
+        left: &["SELECT id, k, v FROM pair ORDER BY id", "SELECT id, k, v FROM mate ORDER BY id"],
+    },
 ];
 
 /// The levels.
