@@ -48,6 +48,7 @@ pub(crate) fn word(s: Status) -> u16 {
         | bit(s.in_transaction, status::IN_TRANS)
         | bit(s.read_only, status::IN_TRANS_READONLY)
         | bit(s.no_backslash_escapes, status::NO_BACKSLASH_ESCAPES)
+        | bit(s.no_index, status::NO_INDEX_USED)
         | bit(s.more, status::MORE_RESULTS)
         | bit(s.database_dropped, status::DB_DROPPED)
         | bit(s.outs, status::PS_OUT_PARAMS)

@@ -424,6 +424,7 @@ impl Session {
             in_transaction,
             read_only: in_transaction && transaction.is_read_only(),
             no_backslash_escapes: self.settings.exec.sql_mode.contains(gannet_types::SqlMode::NO_BACKSLASH_ESCAPES),
+            no_index: self.running.figures.no_index,
             more: self.running.more,
             database_dropped: self.running.database_dropped,
             outs: false,

@@ -57,6 +57,8 @@ pub struct Status {
     pub read_only: bool,
     /// The backslash is a character like others in literals.
     pub no_backslash_escapes: bool,
+    /// The statement read a whole table.
+    pub no_index: bool,
     /// Another statement of the same text follows.
     pub more: bool,
     /// The default database was dropped.
@@ -71,6 +73,7 @@ impl Status {
         in_transaction: false,
         read_only: false,
         no_backslash_escapes: false,
+        no_index: false,
         more: false,
         database_dropped: false,
         outs: false,

@@ -216,6 +216,10 @@ impl Binder<'_> {
     fn unary(&mut self, op: UnaryOp, arg: &ast::Expr) -> Result<Bound> {
         match op {
             UnaryOp::Not => {
+                // sql_auto_is_null is about IS NULL, which this is not.
+                if let ast::Expr::Is { expr, test: IsTest::Null, negated: false } = arg {
+                    return self.is(expr, IsTest::Null, true);
+                }
                 let arg = as_number(self.expr(arg)?).expr;
                 Ok(Bound::new(fold::simplify(not(arg))))
             }
