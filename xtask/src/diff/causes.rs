@@ -20,7 +20,7 @@ pub(super) fn plain(reference: Reference) -> &'static str {
 
 const PLAIN_MYSQL: &str = "SET SESSION optimizer_switch = 'index_merge=off,materialization=off,semijoin=off,\
     derived_merge=off,firstmatch=off,loosescan=off,derived_condition_pushdown=off,index_condition_pushdown=off,\
-    block_nested_loop=off,skip_scan=off'";
+    block_nested_loop=off,skip_scan=off,hash_set_operations=off'";
 
 const PLAIN_MARIADB: &str = "SET SESSION optimizer_switch = 'index_merge=off,materialization=off,semijoin=off,\
     derived_merge=off,firstmatch=off,loosescan=off,exists_to_in=off,condition_pushdown_for_subquery=off,\

@@ -1,8 +1,7 @@
-//! Differences between MySQL 8.4 and MariaDB 10.11, or MySQL 9.7, that are no fault and show in the statement: each
-//! with its reason.
+//! Differences between MySQL 8.4 and MariaDB 10.11 that are no fault and show in the statement: each with its reason.
 //! What can be tried out is in `causes.rs`.
 
-use super::{Outcome, Reference};
+use super::{Outcome, Reference, mysql};
 use gannet_wire::client::ResultSet;
 
 pub(super) const FORGOTTEN_DISTINCT: &str =
@@ -12,23 +11,7 @@ pub(super) const FORGOTTEN_DISTINCT: &str =
 pub(super) fn reason(reference: Reference, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
     match reference {
         Reference::MariaDb => of_mariadb(sql, outcomes),
-        Reference::MySql => of_mysql(sql, outcomes),
-    }
-}
-
-/// Of MySQL 9.7, where it is unlike the documents and the suite of 8.
-fn of_mysql(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
-    match outcomes {
-        [Outcome::Refused(1235, _), _] => Some("refused by name: not there yet"),
-        [Outcome::Done(_), Outcome::Done(_)] if sql.contains(" / ") || sql.contains("AVG(") => {
-            Some("MySQL 9 rounds quotients and averages to the digits of their types where they are used further")
-        }
-        [Outcome::Done(a), Outcome::Done(b)]
-            if sql.contains("WITH ROLLUP") && a.rows.is_empty() && b.rows.len() == 1 =>
-        {
-            Some("MySQL 9 gives the total of no rows at all")
-        }
-        _ => None,
+        Reference::MySql => mysql::reason(sql, outcomes),
     }
 }
 
@@ -311,7 +294,7 @@ pub(super) fn reason_of_step(
 ) -> Option<&'static str> {
     match reference {
         Reference::MariaDb => step_of_mariadb(theme, sql, outcomes),
-        Reference::MySql => None,
+        Reference::MySql => mysql::step(theme, sql, outcomes),
     }
 }
 
@@ -595,7 +578,7 @@ fn groups_by_id(sql: &str) -> bool {
 }
 
 /// Errors of a value that does not fit its column or its operation.
-fn converts(code: u16) -> bool {
+pub(super) fn converts(code: u16) -> bool {
     matches!(code, 1048 | 1264 | 1364 | 1265 | 1292 | 1365 | 1366 | 1406 | 1411 | 1690 | 3020)
 }
 
@@ -669,7 +652,7 @@ fn makes_text_of_bytes(sql: &str) -> bool {
 }
 
 /// Some of their rows, and no others.
-fn fewer_rows(outcomes: &[Outcome; 2]) -> bool {
+pub(super) fn fewer_rows(outcomes: &[Outcome; 2]) -> bool {
     let [Outcome::Done(a), Outcome::Done(b)] = outcomes else { return false };
     lacks_rows(a.texts(), b.texts())
 }
@@ -680,7 +663,7 @@ fn lacks_rows(ours: Vec<Vec<String>>, mut theirs: Vec<Vec<String>>) -> bool {
 }
 
 /// As many rows, whose cells, where they differ, do so in one way.
-fn differ_only(outcomes: &[Outcome; 2], way: impl Fn(&str, &str) -> bool) -> bool {
+pub(super) fn differ_only(outcomes: &[Outcome; 2], way: impl Fn(&str, &str) -> bool) -> bool {
     let [Outcome::Done(a), Outcome::Done(b)] = outcomes else { return false };
     let (mut a, mut b) = (a.texts(), b.texts());
     let alike = |(x, y): (&String, &String)| x == y || way(x, y);

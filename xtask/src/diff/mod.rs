@@ -10,6 +10,7 @@ mod conditions;
 mod explained;
 mod expr;
 pub(crate) mod generate;
+mod mysql;
 mod query;
 mod wide;
 

@@ -220,6 +220,7 @@ impl WaitSummary {
 }
 
 static MAX_CONNECTED: AtomicU64 = AtomicU64::new(0);
+static MAX_CONNECTED_AT_US: AtomicU64 = AtomicU64::new(0);
 static LONGEST_ROW_LOCK_US: AtomicU64 = AtomicU64::new(0);
 static LONGEST_LOG_FLUSH_NS: AtomicU64 = AtomicU64::new(0);
 
@@ -250,13 +251,21 @@ pub fn longest_log_flush_ns() -> u64 {
 }
 
 /// Notes a number of open connections, for Max_used_connections. Called at connect only.
-pub fn note_connections(connections: u64) {
-    MAX_CONNECTED.fetch_max(connections, Relaxed);
+pub fn note_connections(connections: u64, unix_us: u64) {
+    if MAX_CONNECTED.fetch_max(connections, Relaxed) < connections {
+        MAX_CONNECTED_AT_US.store(unix_us, Relaxed);
+    }
 }
 
-/// The greatest number of connections noted since the start.
-pub fn max_connections_seen() -> u64 {
-    MAX_CONNECTED.load(Relaxed)
+/// From now on the greatest number is that of the connections which are open.
+pub fn restart_max_connections(connections: u64, unix_us: u64) {
+    MAX_CONNECTED.store(connections, Relaxed);
+    MAX_CONNECTED_AT_US.store(unix_us, Relaxed);
+}
+
+/// The greatest number of connections noted, and when it was first reached.
+pub fn max_connections_seen() -> (u64, u64) {
+    (MAX_CONNECTED.load(Relaxed), MAX_CONNECTED_AT_US.load(Relaxed))
 }
 
 #[cfg(test)]

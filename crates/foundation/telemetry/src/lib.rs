@@ -14,8 +14,8 @@ mod waits;
 
 pub use blocks::{
     During, WaitSummary, WaitTotals, add, add_all, count, during, latencies, latency, longest_log_flush_ns,
-    longest_row_lock_us, max_connections_seen, note_connections, note_log_flush, note_row_lock, sub, total, totals,
-    wait_totals, waited,
+    longest_row_lock_us, max_connections_seen, note_connections, note_log_flush, note_row_lock,
+    restart_max_connections, sub, total, totals, wait_totals, waited,
 };
 pub use counters::{Counter, Kind, Scope};
 pub use digest::{

@@ -216,6 +216,9 @@ impl Core {
     pub fn flush_status(&self) {
         let now = totals().into_iter().map(|(_, n)| n).collect();
         *self.status_base.lock() = (now, now_ns());
+        let connected =
+            u64::try_from(gannet_telemetry::total(gannet_telemetry::Counter::ThreadsConnected) as i64).unwrap_or(0);
+        gannet_telemetry::restart_max_connections(connected, gannet_runtime::WallTime::now().micros());
     }
 
     /// Bytes of temporary files.

@@ -3,6 +3,7 @@
 use crate::Core;
 use crate::registry::Entry;
 use crate::tallies::By;
+use crate::vars::Live;
 use gannet_base::PAGE_SIZE;
 use gannet_engine::{Beyond, ConsumerStatus, Engine, EngineStatus, RecoveryStatus, ScrubStatus, SpaceUsage, TreeUses};
 use gannet_telemetry::{Counter, Kind, Scope, SessionCounters, longest_row_lock_us, max_connections_seen, totals};
@@ -71,6 +72,7 @@ const NEVER: &[&str] = &[
     "Open_streams",
     "Open_tables",
     "Opened_files",
+    "Opened_table_definitions",
     "Opened_tables",
     "Performance_schema_cond_classes_lost",
     "Performance_schema_cond_instances_lost",
@@ -231,6 +233,20 @@ impl<'a> Taken<'a> {
         self.server.binlog().map_or_else(Default::default, |log| log.semi_sync().figures())
     }
 
+    /// A time in the server's time zone.
+    fn local(&self, unix_us: u64) -> String {
+        let zone = self.server.globals.get(Live::TimeZone);
+        let zone = match zone.as_str() {
+            name if name.eq_ignore_ascii_case("SYSTEM") => Some(self.server.facts.system_zone.clone()),
+            name => gannet_types::TimeZone::parse(name).ok(),
+        };
+        let at = gannet_types::Timestamp::current(unix_us as i64, 0);
+        match (zone, at) {
+            (Some(zone), Some(at)) => at.to_local(&zone).to_string(),
+            _ => String::new(),
+        }
+    }
+
     fn fact(&self, of: impl Fn(&Facts) -> &String) -> Shown {
         self.certificate.as_ref().map_or(String::new(), |f| of(f).clone()).into()
     }
@@ -264,7 +280,8 @@ macro_rules! figures {
 const FIGURES: &[Figure] = figures! {
     Uptime: |t| t.server.uptime_s();
     Uptime_since_flush_status: |t| t.server.uptime_since_flush_s();
-    Max_used_connections: |_t| max_connections_seen();
+    Max_used_connections: |_t| max_connections_seen().0;
+    Max_used_connections_time: |t| t.local(max_connections_seen().1);
     Threads_running: |t| t.server.registry.running();
     Performance_schema_accounts_lost: |t| t.server.registry.tallies.lost(By::Account);
     Performance_schema_users_lost: |t| t.server.registry.tallies.lost(By::User);
@@ -274,6 +291,16 @@ const FIGURES: &[Figure] = figures! {
     Performance_schema_digest_lost: |t| t.server.stats.lost();
     Threads_cached: |_t| 0;
     Slow_launch_threads: |_t| 0;
+    Current_tls_ca: |t| t.server.tls.current(Live::SslCa);
+    Current_tls_capath: |_t| "";
+    Current_tls_cert: |t| t.server.tls.current(Live::SslCert);
+    Current_tls_cipher: |t| t.server.tls.current(Live::SslCipher);
+    Current_tls_ciphersuites: |t| t.server.tls.current(Live::TlsCiphersuites);
+    Current_tls_crl: |_t| "";
+    Current_tls_crlpath: |_t| "";
+    Current_tls_key: |t| t.server.tls.current(Live::SslKey);
+    Current_tls_version: |t| t.server.tls.current(Live::TlsVersion);
+    Caching_sha2_password_rsa_public_key: |t| t.server.rsa.get().and_then(Option::as_ref).map_or("", |key| key.public_pem());
     Ssl_cipher: |t| t.tls.map_or("", |a| &*a.cipher);
     Ssl_version: |t| t.tls.map_or("", |a| a.version);
     Ssl_server_not_before: |t| t.fact(|f| &f.not_before);
@@ -377,6 +404,7 @@ const FIGURES: &[Figure] = figures! {
     Rpl_semi_sync_replica_status: |t| on(t.server.replicas().is_some_and(|r| r.acknowledges()));
     Rpl_semi_sync_slave_status: |t| on(t.server.replicas().is_some_and(|r| r.acknowledges()));
     Resource_group_supported: |_t| "OFF";
+    Telemetry_metrics_supported: |_t| "OFF";
     Telemetry_traces_supported: |_t| "OFF";
 };
 

@@ -21,12 +21,30 @@ const KEY: &str = "server-key.pem";
 #[derive(Default)]
 pub struct ServerTls {
     acceptor: RwLock<Option<Arc<Acceptor>>>,
+    /// The variables that it was made of, as they were then.
+    made_of: RwLock<Vec<(Live, String)>>,
 }
+
+/// Variables that an acceptor is made of.
+const MADE_OF: [Live; 6] =
+    [Live::SslCa, Live::SslCert, Live::SslKey, Live::TlsVersion, Live::SslCipher, Live::TlsCiphersuites];
 
 impl ServerTls {
     /// What the next connection uses; `None` when TLS is off.
     pub fn acceptor(&self) -> Option<Arc<Acceptor>> {
         self.acceptor.read().clone()
+    }
+
+    /// The variable as it was when the certificates that are used were read; empty when TLS is off.
+    pub fn current(&self, variable: Live) -> String {
+        let made_of = self.made_of.read();
+        made_of.iter().find(|(id, _)| *id == variable).map_or(String::new(), |(_, value)| value.clone())
+    }
+
+    fn use_from_now_on(&self, acceptor: Option<Acceptor>, get: impl Fn(Live) -> VarValue) {
+        let made_of = MADE_OF.iter().filter(|_| acceptor.is_some()).map(|id| (*id, get(*id).as_str().to_string()));
+        *self.made_of.write() = made_of.collect();
+        *self.acceptor.write() = acceptor.map(Arc::new);
     }
 
     /// At the start: makes the files where there are none, and reads them. A file that a variable names must exist; a
@@ -56,8 +74,9 @@ impl ServerTls {
                 vars[file as usize] = VarValue::text(name);
             }
         }
-        match read(datadir, |id| vars[id as usize].clone()).and_then(|s| Acceptor::new(&s)) {
-            Ok(acceptor) => *it.acceptor.write() = Some(Arc::new(acceptor)),
+        let get = |id: Live| vars[id as usize].clone();
+        match read(datadir, get).and_then(|s| Acceptor::new(&s)) {
+            Ok(acceptor) => it.use_from_now_on(Some(acceptor), get),
             Err(e) if named => return Err(format!("TLS cannot be set up: {e}")),
             Err(e) => log.warning(format_args!("TLS is off: {e}")),
         }
@@ -74,11 +93,11 @@ impl ServerTls {
             Err("this processor lacks instructions that the cryptography is made of".into())
         };
         match made {
-            Ok(acceptor) => *self.acceptor.write() = Some(Arc::new(acceptor)),
+            Ok(acceptor) => self.use_from_now_on(Some(acceptor), |id| server.globals.get(id)),
             Err(e) if keep_on_error => return Err(sql_err!(DaSslLibraryError, e)),
             Err(e) => {
                 server.log.warning(format_args!("TLS is off: {e}"));
-                *self.acceptor.write() = None;
+                self.use_from_now_on(None, |id| server.globals.get(id));
             }
         }
         Ok(())

@@ -4,6 +4,7 @@ use crate::cursor::{Cursor, IntoCursor};
 use crate::wire::{Wire, put_column};
 use gannet_base::hash::HashMap;
 use gannet_core::registry::Activity;
+use gannet_plan::plan::ResultColumn;
 use gannet_session::reply::{Done, plain_column};
 use gannet_session::{Prepared, Session, Values};
 use gannet_telemetry::{Counter, count};
@@ -142,7 +143,7 @@ impl Statements {
         let mut w = wire.writer();
         reply::prepared(&mut w, caps, id, columns.len() as u16, statement.markers(), warnings);
         for ty in markers {
-            let marker = plain_column("?", ty.clone());
+            let marker = ResultColumn { flags: ty.expression_flags(), ..plain_column("?", ty.clone()) };
             put_column(&mut w, &marker, &charsets, None);
         }
         if !markers.is_empty() {

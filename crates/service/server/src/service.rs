@@ -87,7 +87,7 @@ impl Connection {
         let (entry, connected) = server.registry.enter(context.clone(), host, address);
         count(Counter::Connections);
         add(Counter::ThreadsConnected, 1);
-        note_connections(connected as u64);
+        note_connections(connected as u64, gannet_runtime::WallTime::now().micros());
         // One connection more than the limit is let in for administrators; login decides.
         let limit = server.globals.get(Live::MaxConnections).as_u64() as usize;
         let waiting = most_waiting(&server, limit);

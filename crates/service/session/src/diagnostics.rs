@@ -257,8 +257,7 @@ fn tell_diagnostics(session: &mut Session, get: &GetDiagnostics) -> Result<()> {
 fn item_of(condition: &Warning, name: &str) -> Result<Value> {
     let text = |s: &str| Value::Str(s.into(), gannet_types::CollationId::UTF8MB3_GENERAL_CI);
     let state = condition.sqlstate();
-    let standard = |b: u8| matches!(b, b'0'..=b'4' | b'A'..=b'H');
-    let iso = standard(state[0]);
+    let iso = matches!(state[0], b'0'..=b'4' | b'A'..=b'H');
     let own = |at: usize| condition.signalled.as_ref().and_then(|s| s.items.0[at].as_deref());
     Ok(match name {
         "RETURNED_SQLSTATE" => text(&String::from_utf8_lossy(&state)),
@@ -268,8 +267,10 @@ fn item_of(condition: &Warning, name: &str) -> Result<Value> {
             let at = Items::NAMES.iter().position(|n| *n == name);
             let at = at.ok_or_else(|| SqlError::unsupported(format_args!("GET DIAGNOSTICS of {name}")))?;
             let default = match name {
+                // SIGNAL says it itself.
+                "CLASS_ORIGIN" | "SUBCLASS_ORIGIN" if condition.signalled.is_some() => "",
                 "CLASS_ORIGIN" if iso => "ISO 9075",
-                "SUBCLASS_ORIGIN" if iso && (standard(state[2]) || &state[2..] == b"000") => "ISO 9075",
+                "SUBCLASS_ORIGIN" if iso || &state[2..] == b"000" => "ISO 9075",
                 "CLASS_ORIGIN" | "SUBCLASS_ORIGIN" => "MySQL",
                 _ => "",
             };

@@ -340,14 +340,18 @@ impl gannet_plan::options::VariableTypes for State {
             _ => {}
         }
         Ok(match def.kind {
-            Kind::Bool => SqlType::BIGINT,
+            Kind::Bool => SqlType { length: 1, ..SqlType::BIGINT },
             Kind::Int { min, .. } if min < 0 => SqlType::BIGINT,
             Kind::Int { .. } => SqlType::bigint_unsigned(),
             Kind::Double { .. } => SqlType { length: 23, scale: 6, ..SqlType::DOUBLE },
-            _ => SqlType::varchar(1024, CollationId::UTF8MB3_GENERAL_CI),
+            _ => SqlType::varchar(LONGEST_TEXT, CollationId::UTF8MB3_GENERAL_CI),
         })
     }
 }
+
+/// Characters of a system variable's text, and of a user variable's.
+const LONGEST_TEXT: u32 = 21_845;
+const LONGEST_USER_TEXT: u32 = 16_777_215;
 
 /// The type of a user variable's value.
 pub(crate) fn type_of(v: &Value) -> SqlType {
@@ -358,7 +362,10 @@ pub(crate) fn type_of(v: &Value) -> SqlType {
         Value::Decimal(_) => SqlType::any_decimal(),
         Value::Float(_) | Value::Double(_) => SqlType::DOUBLE,
         Value::Str(_, c) if c.is_binary() => SqlType::new(TypeId::LongBlob),
-        Value::Str(_, c) => SqlType::new(TypeId::LongText).with_collation(*c),
+        Value::Str(_, c) => {
+            let length = LONGEST_USER_TEXT.saturating_mul(c.charset().max_len());
+            SqlType { length, ..SqlType::new(TypeId::LongText) }.with_collation(*c)
+        }
         Value::Date(_) => SqlType::new(TypeId::Date),
         Value::Time(..) => SqlType::temporal(TypeId::Time, 6),
         Value::DateTime(..) | Value::Timestamp(..) => SqlType::temporal(TypeId::DateTime, 6),

@@ -470,18 +470,20 @@ impl Accumulator for GroupConcat {
     }
 }
 
-/// Characters of the longest GROUP_CONCAT() that is a VARCHAR. Longer ones are TEXT.
+/// Characters of the longest GROUP_CONCAT() that is a VARCHAR.
 const LONGEST_VARCHAR: u64 = 512;
 
 fn group_concat_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     let collation = rules::result_collation(cx, args, "group_concat")?;
     let chars = cx.group_concat_max_len;
-    let bytes = chars.saturating_mul(u64::from(collation.charset().max_len()));
-    if chars <= LONGEST_VARCHAR || bytes > 65535 {
+    if chars <= LONGEST_VARCHAR {
         return Ok(rules::text_type(chars, collation, true));
     }
-    let id = if collation == CollationId::BINARY { TypeId::Blob } else { TypeId::Text };
-    Ok(SqlType { length: bytes as u32, ..SqlType::new(id).with_collation(collation) })
+    let id = if collation == CollationId::BINARY { TypeId::LongBlob } else { TypeId::LongText };
+    // MySQL takes the bytes for characters.
+    let bytes = chars.saturating_mul(u64::from(collation.charset().max_len()).pow(2));
+    let length = u32::try_from(bytes).unwrap_or(u32::MAX);
+    Ok(SqlType { length, ..SqlType::new(id).with_collation(collation) })
 }
 
 pub(crate) static AGGREGATES: &[AggregateDef] = &[

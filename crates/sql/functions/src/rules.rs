@@ -91,13 +91,14 @@ pub(crate) fn result_source(cx: RuleContext, args: &[ArgInfo<'_>], name: &str) -
 pub(crate) fn text_type(chars: u64, collation: CollationId, nullable: bool) -> SqlType {
     let bytes = chars.saturating_mul(u64::from(collation.charset().max_len()));
     let binary = collation == CollationId::BINARY;
+    let large = |id| SqlType { length: u32::try_from(bytes).unwrap_or(u32::MAX), ..SqlType::new(id) };
     let ty = match bytes {
         0..=65535 if binary => SqlType::varbinary(chars as u32),
         0..=65535 => SqlType::varchar(chars as u32, collation),
-        65536..=0xFF_FFFF if binary => SqlType::new(TypeId::MediumBlob),
-        65536..=0xFF_FFFF => SqlType::new(TypeId::MediumText).with_collation(collation),
-        _ if binary => SqlType::new(TypeId::LongBlob),
-        _ => SqlType::new(TypeId::LongText).with_collation(collation),
+        65536..=0xFF_FFFF if binary => large(TypeId::MediumBlob),
+        65536..=0xFF_FFFF => large(TypeId::MediumText).with_collation(collation),
+        _ if binary => large(TypeId::LongBlob),
+        _ => large(TypeId::LongText).with_collation(collation),
     };
     with_null(ty, nullable)
 }
@@ -120,7 +121,9 @@ pub(crate) fn int_of(width: u32, nullable: bool) -> SqlType {
 /// Characters of an argument's text.
 pub(crate) fn chars_of(ty: &SqlType) -> u64 {
     match ty.id {
-        id if id.is_lob() => u64::from(ty.length) / u64::from(ty.collation.charset().max_len()),
+        id if id.is_lob() && ty.has_own_length() => u64::from(ty.length) / u64::from(ty.collation.charset().max_len()),
+        // Each of its bytes may be a character.
+        id if id.is_lob() => u64::from(ty.length),
         TypeId::Json => u64::from(ty.length) / 4,
         _ => u64::from(ty.display_chars()),
     }

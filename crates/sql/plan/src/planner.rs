@@ -367,15 +367,15 @@ pub(crate) fn result_columns(arena: &Arena, query: &Query) -> Box<[ResultColumn]
             result.org_name = column.name.clone();
             (result.flags, result.computed) = (result.ty.column_flags(), false);
         }
-        let source = match &query.body {
-            Body::Block(block) => match block.items.get(i).map(|item| &item.expr.kind) {
-                Some(ExprKind::Column(id)) => Some(*id),
-                _ => None,
-            },
-            _ => None,
-        };
-        if let Some(id) = source {
-            describe_source(arena, query, id, &mut result);
+        let Body::Block(block) = &query.body else { return result };
+        match block.items.get(i).map(|item| &item.expr.kind) {
+            Some(ExprKind::Column(id)) => describe_source(arena, query, *id, &mut result),
+            // What a function returns is a column of its own, too.
+            Some(ExprKind::Routine(..)) => {
+                result.org_name = column.name.clone();
+                (result.flags, result.computed) = (result.ty.column_flags(), false);
+            }
+            _ => {}
         }
         result
     };

@@ -343,6 +343,11 @@ impl SqlType {
         }
     }
 
+    /// A TEXT or BLOB of fewer bytes than its type allows: of an expression.
+    pub fn has_own_length(&self) -> bool {
+        self.id.is_lob() && self.length != SqlType::new(self.id).length
+    }
+
     /// Display width MySQL gives to integers in metadata when none was declared.
     fn int_display(&self) -> u32 {
         let u = u32::from(self.unsigned);
@@ -478,7 +483,7 @@ impl SqlType {
         let length = self.wire_length(result_max_len);
         match self.id {
             TypeId::Json => (u32::MAX / 4).saturating_mul(result_max_len),
-            id if id.is_lob() => length.saturating_mul(self.collation.charset().max_len()),
+            id if id.is_lob() && !self.has_own_length() => length.saturating_mul(self.collation.charset().max_len()),
             _ => length,
         }
     }

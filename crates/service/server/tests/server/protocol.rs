@@ -399,6 +399,36 @@ fn columns_know_where_they_are_from() {
     assert_eq!(told("SELECT v FROM t UNION SELECT 'x'"), "..v .v 0");
     // Texts that are no column have no fixed number of digits.
     assert_eq!(told("SELECT 'x' AS a, CONCAT(v, 'x') AS b, 1.5 AS c FROM t"), ".. .a 31, .. .b 31, .. .c 1");
+    run(&mut c, "CREATE FUNCTION f() RETURNS VARCHAR(5) DETERMINISTIC RETURN 'x'");
+    let mut told = |sql: &str| {
+        let result = c.query(sql).unwrap();
+        let text = |i: &gannet_wire::client::ColumnInfo| format!("{} {} {}", i.org_name, i.ty, i.decimals);
+        result.columns.iter().map(text).collect::<Vec<_>>().join(", ")
+    };
+    // What a function returns is a column; GROUP_CONCAT that is no VARCHAR is a LONG_BLOB.
+    assert_eq!(told("SELECT f() AS a, CONCAT(f()) AS b"), "a 253 0,  253 31");
+    assert_eq!(told("SELECT GROUP_CONCAT(v) AS a FROM t"), " 251 31");
+    run(&mut c, "SET group_concat_max_len = 512");
+    let result = c.query("SELECT GROUP_CONCAT(v) AS a, @@autocommit, @@sql_mode FROM t").unwrap();
+    let sizes: Vec<_> = result.columns.iter().map(|i| (i.ty, i.length)).collect();
+    assert_eq!(sizes, [(253, 2048), (8, 1), (253, 87_380)]);
+}
+
+/// The types that are told when a statement is prepared: what stands beside a parameter says its kind.
+#[test]
+fn parameters_are_of_the_kind_beside_them() {
+    let r = Running::start();
+    let mut c = r.connect();
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, "USE d");
+    run(&mut c, "CREATE TABLE t (i INT, d DECIMAL(10,2), f FLOAT, s VARCHAR(5))");
+    let mut told = |sql: &str| {
+        let made = c.prepare(sql).unwrap();
+        made.columns.iter().map(|i| (i.ty, i.decimals)).collect::<Vec<_>>()
+    };
+    let (whole, decimal, real) = ((8, 0), (246, 30), (5, 31));
+    assert_eq!(told("SELECT i + ?, ? + d, f - ?, s * ? FROM t"), [whole, decimal, real, real]);
+    assert_eq!(told("SELECT ? + ?, -?, ? * 1.5, ? - 1"), [real, real, decimal, whole]);
 }
 
 #[test]

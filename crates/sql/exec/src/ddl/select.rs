@@ -142,6 +142,10 @@ fn string(ty: &SqlType) -> SqlType {
         (false, _) => TypeId::VarChar,
         (true, ..=255) => TypeId::TinyText,
         (true, ..=65_535) => TypeId::Text,
+        // What is computed and too long for a VARCHAR is kept as the longest of texts.
+        (true, _) if ty.has_own_length() && matches!(ty.id, TypeId::MediumText | TypeId::MediumBlob) => {
+            TypeId::LongText
+        }
         (true, ..=16_777_215) => TypeId::MediumText,
         (true, _) => TypeId::LongText,
     };

@@ -44,6 +44,7 @@ fn subquery_operand(b: &mut Binder<'_>, query: &ast::Query, columns: Option<usiz
 impl Binder<'_> {
     /// Binds a condition of WHERE, ON, HAVING.
     pub(super) fn condition(&mut self, e: &ast::Expr) -> Result<Expr> {
+        self.hint_number(e, whole_parameter());
         let bound = as_number(self.expr(e)?).expr;
         Ok(match self.clause() {
             Clause::Where | Clause::On => self.zero_dates_are_null(bound),
@@ -117,7 +118,7 @@ impl Binder<'_> {
                 let mut value = self.expr(value)?;
                 // Variables are numbers or texts.
                 if value.ty().id.is_temporal() || value.ty().id == TypeId::Json {
-                    let length = if value.ty().id == TypeId::Json { u32::MAX / 4 } else { 29 };
+                    let length = if value.ty().id == TypeId::Json { u32::MAX / 4 } else { value.ty().display_chars() };
                     let ty = SqlType { nullable: value.ty().nullable, ..SqlType::varchar(length, self.collation) };
                     value = self.cast_to(value, ty);
                 }
@@ -127,7 +128,10 @@ impl Binder<'_> {
                 }
                 self.arena.uses.user_variables = true;
                 self.arena.effects.note_assignment(&var.text);
-                let ty = value.expr.ty.clone();
+                let mut ty = value.expr.ty.clone();
+                if ty.id.is_integer() {
+                    (ty.id, ty.length) = (TypeId::BigInt, ty.display_chars());
+                }
                 let kind = ExprKind::SetUserVar((&*var.text).into(), Box::new(value.expr));
                 Ok(Bound::new(Expr { kind, ty }))
             }
@@ -168,7 +172,7 @@ impl Binder<'_> {
     fn marker(&mut self, n: u32) -> Bound {
         let hint = self.hint.take();
         let known = self.options.markers.get(n as usize).cloned();
-        let text = SqlType::varchar(65535 / 4, self.collation);
+        let text = SqlType::varchar(LONGEST_PARAMETER / 4, self.collation);
         let mut ty = known.or(hint).unwrap_or(text);
         ty.nullable = true;
         if ty.id == TypeId::Null {
@@ -220,10 +224,12 @@ impl Binder<'_> {
                 if let ast::Expr::Is { expr, test: IsTest::Null, negated: false } = arg {
                     return self.is(expr, IsTest::Null, true);
                 }
+                self.hint_number(arg, whole_parameter());
                 let arg = as_number(self.expr(arg)?).expr;
                 Ok(Bound::new(fold::simplify(not(arg))))
             }
             UnaryOp::Neg => {
+                self.hint_number(arg, real_parameter());
                 let arg = self.expr(arg)?;
                 self.negate(arg)
             }
@@ -239,6 +245,11 @@ impl Binder<'_> {
                 Ok(self.cast_to(arg, ty))
             }
         }
+    }
+
+    /// The type of a `?`, where the expression is one.
+    fn hint_number(&mut self, e: &ast::Expr, ty: SqlType) {
+        self.hint = matches!(e, ast::Expr::Param(_)).then_some(ty);
     }
 
     /// `-arg`. A literal is negated at once, so that `-9223372036854775808` is a BIGINT.
@@ -273,7 +284,30 @@ impl Binder<'_> {
         let liftable = |e: &ast::Expr| matches!(e, ast::Expr::Literal(_));
         let sum = matches!(op, BinaryOp::Add | BinaryOp::Sub) && self.clause() == Clause::Values;
         let bind = |b: &mut Self, e: &ast::Expr| if sum && liftable(e) { b.lifted(e) } else { b.expr(e) };
-        let (a, b) = (bind(self, left)?, bind(self, right)?);
+        let is_marker = |e: &ast::Expr| matches!(e, ast::Expr::Param(_));
+        let beside = |b: &Bound| match op {
+            BinaryOp::Xor | BinaryOp::BitOr | BinaryOp::BitAnd | BinaryOp::BitXor => Some(whole_parameter()),
+            _ => parameter_type(b.ty()),
+        };
+        let (a, b) = match (is_marker(left), is_marker(right)) {
+            (true, false) => {
+                let b = bind(self, right)?;
+                self.hint = beside(&b);
+                (bind(self, left)?, b)
+            }
+            (false, true) => {
+                let a = bind(self, left)?;
+                self.hint = beside(&a);
+                (a, bind(self, right)?)
+            }
+            (true, true) => {
+                self.hint = Some(real_parameter());
+                let a = bind(self, left)?;
+                self.hint = Some(real_parameter());
+                (a, bind(self, right)?)
+            }
+            (false, false) => (bind(self, left)?, bind(self, right)?),
+        };
         let name = match op {
             BinaryOp::Add => "+",
             BinaryOp::Sub => "-",
@@ -308,7 +342,10 @@ impl Binder<'_> {
     fn is(&mut self, arg: &ast::Expr, test: IsTest, negated: bool) -> Result<Bound> {
         let arg = match test {
             IsTest::Null | IsTest::Unknown => self.expr(arg)?.expr,
-            IsTest::True | IsTest::False => as_number(self.expr(arg)?).expr,
+            IsTest::True | IsTest::False => {
+                self.hint_number(arg, whole_parameter());
+                as_number(self.expr(arg)?).expr
+            }
         };
         let e = match test {
             IsTest::Null if !negated && matches!(self.clause(), Clause::Where | Clause::On) => {
@@ -404,7 +441,7 @@ impl Binder<'_> {
         let mut bound = Vec::with_capacity(list.len());
         for item in list {
             if matches!(item, ast::Expr::Param(_)) {
-                self.hint = Some(arg.ty().clone());
+                self.hint = parameter_type(arg.ty());
             }
             match self.operand(item)? {
                 Operand::Scalar(item) => bound.push(item),
@@ -522,7 +559,7 @@ impl Binder<'_> {
         negated: bool,
     ) -> Result<Bound> {
         let arg = self.expr(arg)?;
-        self.hint = Some(SqlType::varchar(255, self.collation)).filter(|_| matches!(pattern, ast::Expr::Param(_)));
+        self.hint = parameter_type(arg.ty()).filter(|ty| ty.is_text() && matches!(pattern, ast::Expr::Param(_)));
         let pattern = self.lifted(pattern)?;
         self.hint = None;
         let mut args = self.same_collation(vec![arg, pattern], "like")?;
@@ -760,9 +797,40 @@ impl Binder<'_> {
 /// The type a `?` on the other side of a comparison takes.
 fn hint_of(operand: &Operand) -> Option<SqlType> {
     match operand {
-        Operand::Scalar(b) => Some(b.ty().clone()),
+        Operand::Scalar(b) => parameter_type(b.ty()),
         Operand::Row(_) => None,
     }
+}
+
+/// The type of a `?` beside an operand: the widest of the operand's kind (manual, "PREPARE Statement").
+pub(super) fn parameter_type(beside: &SqlType) -> Option<SqlType> {
+    Some(match beside.id {
+        TypeId::Null => return None,
+        id if id.is_integer() => SqlType { unsigned: beside.unsigned, ..whole_parameter() },
+        TypeId::Decimal => SqlType::any_decimal(),
+        TypeId::Float | TypeId::Double => real_parameter(),
+        TypeId::Bit => SqlType { length: 64, ..SqlType::new(TypeId::Bit) },
+        TypeId::DateTime | TypeId::Timestamp => SqlType::temporal(TypeId::DateTime, 6),
+        TypeId::Time => SqlType::temporal(TypeId::Time, 6),
+        TypeId::Date | TypeId::Year | TypeId::Json => SqlType::new(beside.id),
+        id if id.is_lob() && id.is_binary_string() => SqlType::new(TypeId::LongBlob),
+        id if id.is_lob() => SqlType::new(TypeId::LongText).with_collation(beside.collation),
+        id if id.is_binary_string() => SqlType::varbinary(LONGEST_PARAMETER),
+        _ => SqlType::varchar(LONGEST_PARAMETER / beside.collation.charset().max_len(), beside.collation),
+    })
+}
+
+/// Bytes of a `?` that is a text.
+const LONGEST_PARAMETER: u32 = 65_535;
+
+/// A `?` among whole numbers.
+fn whole_parameter() -> SqlType {
+    SqlType { length: 21, ..SqlType::BIGINT }
+}
+
+/// A `?` among numbers of which nothing is known.
+fn real_parameter() -> SqlType {
+    SqlType { length: 23, ..SqlType::DOUBLE }
 }
 
 /// The value is not the same for all rows of the statement. (What is counted without a table is.)
