@@ -217,6 +217,11 @@ fn explained(play: &Steps, shown: &[String; 2]) -> Option<&'static str> {
     if parted.is_some_and(|(a, b)| a.contains("waits") && b.contains("error 1452")) {
         return Some("an entry waits for its gap before the row's parent is looked for");
     }
+    let more = |(a, b): (&str, &str)| b.contains("waits") && !a.contains("waits") || b.contains("1205");
+    let backward = play.taken.iter().any(|(_, sql)| sql.contains(" DESC"));
+    if backward && (parted.is_some_and(more) || asks("SKIP LOCKED")) {
+        return Some("InnoDB locks the row in front of a range that it reads backward");
+    }
     if parted.is_some_and(|(a, b)| b.contains("waits") && !a.contains("waits")) {
         if asks("SKIP LOCKED") {
             return Some("InnoDB locks the gap behind a row that SKIP LOCKED has passed");

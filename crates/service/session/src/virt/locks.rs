@@ -117,13 +117,13 @@ struct Lock {
 /// A row that is locked with the gap before it, and the gap behind all rows, are one lock each, as in InnoDB. A gap has
 /// no mode of its own: it gets that of the rows beside it.
 fn join_gaps(locks: &mut BTreeMap<String, Lock>) {
-    let mut rows: HashMap<(u64, u64), BTreeMap<Vec<u8>, String>> = HashMap::new();
+    let mut rows: HashMap<(u64, u64), BTreeMap<Vec<u8>, Vec<String>>> = HashMap::new();
     let mut gaps = Vec::new();
     for (id, l) in locks.iter().filter(|(_, l)| l.granted) {
         let place = (l.party.owner, l.tree);
         match (&l.gap, &l.key) {
             (Some(low), high) => gaps.push((id.clone(), place, low.clone(), high.clone())),
-            (None, Some(key)) => _ = rows.entry(place).or_default().insert(key.clone(), id.clone()),
+            (None, Some(key)) => rows.entry(place).or_default().entry(key.clone()).or_default().push(id.clone()),
             (None, None) => {}
         }
     }
@@ -134,8 +134,9 @@ fn join_gaps(locks: &mut BTreeMap<String, Lock>) {
             low.as_ref().map_or(Bound::Unbounded, Bound::Included),
             high.as_ref().map_or(Bound::Unbounded, Bound::Included),
         );
-        for (key, row) in own.range::<Vec<u8>, _>((from, to)) {
-            let Some(l) = locks.get_mut(row) else { continue };
+        for (key, id) in own.range::<Vec<u8>, _>((from, to)).flat_map(|(key, ids)| ids.iter().map(move |id| (key, id)))
+        {
+            let Some(l) = locks.get_mut(id) else { continue };
             let whole = match l.mode {
                 "S" | "S,REC_NOT_GAP" => "S",
                 "X" | "X,REC_NOT_GAP" => "X",

@@ -266,8 +266,8 @@ impl<'p> TreeScan<'p> {
         Ok(())
     }
 
-    /// Reads the row behind an index entry, if that passes and the row was not read before. `verify`: the entry is a
-    /// candidate only.
+    /// Reads the row behind an index entry, if that passes and the row was not read before; whether it was to be read
+    /// now. `verify`: the entry is a candidate only.
     fn fetch_behind(
         &mut self,
         table: &'p Table,
@@ -276,20 +276,20 @@ impl<'p> TreeScan<'p> {
         verify: bool,
         batch: &mut Batch,
         cx: &mut Cx<'_, 'p>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         if !self.passes(table, index, (key, value), cx)? {
-            return Ok(());
+            return Ok(false);
         }
         if self.gathers(verify, cx)? {
             self.gathered.push(table.split_index_key(index, key)?.1);
             if self.gathered.is_full() {
                 self.fetch_gathered(table, batch, cx)?;
             }
-            return Ok(());
+            return Ok(false);
         }
         let row_key = table.split_index_key(index, key)?.1.to_vec();
         if self.met.as_ref().is_some_and(|(met, _)| met.contains(&row_key[..])) {
-            return Ok(());
+            return Ok(false);
         }
         let (made_by, before) = (verify.then(|| (index, key.to_vec())), batch.rows);
         self.reader.fetch(table, &row_key, By::Entry(made_by.as_ref()), batch, cx)?;
@@ -300,7 +300,7 @@ impl<'p> TreeScan<'p> {
                 cx.reserve(bytes - std::mem::replace(taken, bytes))?;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Which range is the next one.
@@ -413,21 +413,30 @@ impl<'p> TreeScan<'p> {
                 continue;
             }
             let before = batch.rows;
+            let mut behind = None;
             match secondary {
                 None => push_stored(&mut self.reader, &mut self.late, table, (entry.key, entry.value), batch)?,
                 Some(index) if self.scan.covering && !verify => {
                     self.reader.push_entry(table, index, entry.key, entry.value, batch)?;
                 }
-                Some(index) => self.fetch_behind(table, index, (entry.key, entry.value), verify, batch, cx)?,
+                Some(index) => {
+                    let fetched = self.fetch_behind(table, index, (entry.key, entry.value), verify, batch, cx)?;
+                    behind = fetched.then_some(index);
+                }
             }
             if let Some(keys) = &mut self.keys
                 && batch.rows > before
             {
                 keys.push(entry.key.into());
             }
-            // A row that fails the filter is let go at once where the level allows it.
-            let unlocks = cx.shared.settings.locks.unlock(self.scan.lock);
-            if unlocks && batch.rows > before && !self.last_passes(table, batch, cx)? {
+            // A row that fails the filter is let go at once where the level allows it, and so is its entry.
+            if cx.shared.settings.locks.unlock(self.scan.lock)
+                && (batch.rows == before || !self.last_passes(table, batch, cx)?)
+            {
+                if let Some(index) = behind {
+                    let tree = codec::row_tree(table, cx.txn.get()?)?;
+                    cx.txn.get()?.unlock_row(tree, table.split_index_key(index, entry.key)?.1);
+                }
                 scan.unlock_row(cx.txn.get()?);
             }
         };
