@@ -113,6 +113,11 @@ pub(crate) struct Query {
 }
 
 impl Query {
+    /// A SELECT without FROM.
+    pub(crate) fn has_no_tables(&self) -> bool {
+        matches!(&self.body, Body::Block(block) if block.rels.is_empty())
+    }
+
     /// The query; one without rows and columns stays.
     pub(crate) fn take(&mut self) -> Query {
         let empty = Query {

@@ -152,8 +152,8 @@ pub struct SqlType {
     /// [`SqlType::NOT_FIXED`] for FLOAT and DOUBLE without D.
     pub scale: u8,
     /// A DECIMAL whose values show the digits that they have, [`SqlType::scale`] at most: of parameters, user
-    /// variables, and what IF, CASE and NULLIF choose. What is computed of them has the digits of its type, and so have
-    /// rows that are kept.
+    /// variables, and what IF, CASE and NULLIF choose. What is computed of them has the digits of its type, and so
+    /// have rows that are kept.
     pub own_digits: bool,
     /// Characters (bytes for binary strings); precision of DECIMAL, FLOAT(M,D); bits of BIT; display width of integers
     /// with ZEROFILL or TINYINT(1), else 0. Of an expression's integers, floating-point numbers and times the

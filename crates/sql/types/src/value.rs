@@ -205,9 +205,9 @@ impl Value {
         }
     }
 
-    /// Gives a DECIMAL the digits of its expression's type: a quotient has more (`1/3*3` is `1.0000`), what COALESCE and
-    /// the like choose may have fewer (`COALESCE(1.5, 2.25)`), and every use of the value but arithmetic sees those of
-    /// the type.
+    /// Gives a DECIMAL the digits of its expression's type: a quotient has more (`1/3*3` is `1.0000`), what COALESCE
+    /// and the like choose may have fewer (`COALESCE(1.5, 2.25)`), and every use of the value but arithmetic sees
+    /// those of the type.
     #[inline]
     pub fn settle(&mut self, ty: &crate::SqlType) {
         if let Value::Decimal(d) = self

@@ -372,7 +372,11 @@ fn value(
                     other => other,
                 };
             }
-            store(value, column, row, cx)
+            let old = &old.columns[*o].ty;
+            store(value, column, row, cx).map_err(|e| match e.code() {
+                ErrorCode::DataTooLong if are_alike(&column.ty, old) => sql_err!(WarnDataTruncated, column.name, row),
+                _ => e,
+            })
         }
         Source::Numbered(o) => {
             let given = o.map(|o| values[o].clone()).filter(|v| !v.is_null());
@@ -389,6 +393,20 @@ fn value(
     }
 }
 
+/// VARCHARs of one character set, which differ in their lengths.
+fn are_alike(new: &SqlType, old: &SqlType) -> bool {
+    let variable = matches!(new.id, TypeId::VarChar | TypeId::VarBinary);
+    variable && new.id == old.id && new.collation.charset() == old.collation.charset()
+}
+
+/// InnoDB need not copy a row: the type is the same, or a VARCHAR that became longer, in as many bytes of its length.
+fn stays(new: &SqlType, old: &SqlType) -> bool {
+    let of_one_byte = |ty: &SqlType| ty.max_bytes() < 256;
+    let longer = new.length >= old.length && of_one_byte(new) == of_one_byte(old);
+    let same = SqlType { nullable: true, ..new.clone() } == SqlType { nullable: true, ..old.clone() };
+    same || are_alike(new, old) && new.collation == old.collation && longer
+}
+
 /// NULL for a column of the new version. Into NOT NULL: error 1138 when only that changed, 1265 when the type changed
 /// too; without strict mode the type's implicit default with warning 1265.
 fn null(column: &Column, old: &SqlType, row: u64, cx: &mut DdlContext<'_>) -> Result<Value> {
@@ -397,8 +415,7 @@ fn null(column: &Column, old: &SqlType, row: u64, cx: &mut DdlContext<'_>) -> Re
     }
     let truncated = sql_err!(WarnDataTruncated, column.name, row);
     if cx.settings.sql_mode.is_strict() {
-        let same = SqlType { nullable: true, ..column.ty.clone() } == *old;
-        return Err(if same { sql_err!(InvalidUseOfNull) } else { truncated });
+        return Err(if stays(&column.ty, old) { sql_err!(InvalidUseOfNull) } else { truncated });
     }
     cx.warnings.push(truncated.to_warning(gannet_types::Level::Warning));
     // Not the first member of an ENUM, which is what INSERT invents.

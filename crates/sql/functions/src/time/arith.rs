@@ -150,7 +150,15 @@ fn timediff_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
 /// Both must be times, or both dates or datetimes.
 fn timediff(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let has_date = |v: &Value| matches!(v, Value::Date(_) | Value::DateTime(..));
-    let is_time = |v: &Value| matches!(v, Value::Time(..));
+    let is_time = |v: &Value| match v {
+        Value::Time(..) => true,
+        // Hours come first, and no year.
+        Value::Str(text, _) => {
+            text.iter().find(|b| !matches!(b, b'0'..=b'9' | b' ' | b'-')) == Some(&b':')
+                && text.trim_ascii_start().iter().skip(1).all(|b| *b != b'-' && *b != b' ')
+        }
+        _ => false,
+    };
     if args.iter().any(has_date) {
         if args.iter().any(is_time) {
             return Ok(Value::Null);

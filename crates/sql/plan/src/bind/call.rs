@@ -343,9 +343,8 @@ impl Binder<'_> {
             }
             "ISNULL" => {
                 let [a] = args else { return Err(wrong()) };
-                let arg = Box::new(self.expr(a)?.expr);
-                let e = crate::make::predicate(ExprKind::IsNull { arg, negated: false }, false);
-                Bound::new(fold::simplify(e))
+                let test = ExprKind::IsNull { arg: Box::new(self.expr(a)?.expr), negated: false };
+                Bound::new(fold::simplify(crate::make::predicate(test, false)))
             }
             "ANY_VALUE" => {
                 let [a] = args else { return Err(wrong()) };
@@ -444,11 +443,7 @@ impl Binder<'_> {
         }
         let infos: Vec<ArgInfo<'_>> = args.iter().map(info).collect();
         let ty = def.result_type(self.rule_context(), &infos)?;
-        let mut args = if is_stringy(&ty) { fit_all(self, args, ty.collation, &name.to_lowercase())? } else { args };
-        if def.name == "GROUP_CONCAT" {
-            // The texts of rows that are kept.
-            args.iter_mut().for_each(|arg| arg.expr.ty.own_digits &= arg.expr.is_execution_constant());
-        }
+        let args = if is_stringy(&ty) { fit_all(self, args, ty.collation, &name.to_lowercase())? } else { args };
         let text = aggregated_text(&args);
         compares_values(def.name, &args)?;
         let separator = call.separator.as_ref().map(|s| String::from_utf8_lossy(s).into());
@@ -521,6 +516,7 @@ impl Binder<'_> {
             let value = super::literal::text_value(separator.as_bytes(), self.collation)?;
             let mut bound = Bound::new(crate::make::constant(value));
             bound.ascii = separator.is_ascii();
+            args.iter_mut().for_each(super::operand::keep);
             args.push(bound);
         }
         // COUNT of a constant counts rows.

@@ -383,7 +383,7 @@ impl Binder<'_> {
             return Err(error(ErrorCode::NonDefaultValueForGeneratedColumn, &[&target.name, &table.name]));
         }
         if matches!(e, ast::Expr::Param(_)) {
-            self.hint = super::expr::parameter_type(&target.ty);
+            self.hint = super::parameter::parameter_type(&target.ty);
         }
         let value = self.lifted(e);
         self.hint = None;

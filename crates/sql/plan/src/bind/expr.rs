@@ -4,6 +4,7 @@ use super::compare::{all_in_domain, in_domain};
 use super::fit::{bytes_as, converted, fit, fit_all, may_lose, mix};
 use super::literal::literal_class;
 use super::operand::{Operand, as_cast, as_number, compare_op};
+use super::parameter::{self, hint_number, hint_of, numbers, parameter_type, real_parameter, whole_parameter};
 use super::query::Coercion;
 use super::scope::Clause;
 use super::{Binder, error};
@@ -44,7 +45,7 @@ fn subquery_operand(b: &mut Binder<'_>, query: &ast::Query, columns: Option<usiz
 impl Binder<'_> {
     /// Binds a condition of WHERE, ON, HAVING.
     pub(super) fn condition(&mut self, e: &ast::Expr) -> Result<Expr> {
-        self.hint_number(e, whole_parameter());
+        hint_number(self, e, whole_parameter());
         let bound = as_number(self.expr(e)?).expr;
         Ok(match self.clause() {
             Clause::Where | Clause::On => self.zero_dates_are_null(bound),
@@ -172,7 +173,7 @@ impl Binder<'_> {
     fn marker(&mut self, n: u32) -> Bound {
         let hint = self.hint.take();
         let known = self.options.markers.get(n as usize).cloned();
-        let text = SqlType::varchar(LONGEST_PARAMETER / 4, self.collation);
+        let text = SqlType::varchar(parameter::LONGEST_PARAMETER / 4, self.collation);
         let mut ty = known.or(hint).unwrap_or(text);
         ty.nullable = true;
         if ty.id == TypeId::Null {
@@ -224,12 +225,12 @@ impl Binder<'_> {
                 if let ast::Expr::Is { expr, test: IsTest::Null, negated: false } = arg {
                     return self.is(expr, IsTest::Null, true);
                 }
-                self.hint_number(arg, whole_parameter());
+                hint_number(self, arg, whole_parameter());
                 let arg = as_number(self.expr(arg)?).expr;
                 Ok(Bound::new(fold::simplify(not(arg))))
             }
             UnaryOp::Neg => {
-                self.hint_number(arg, real_parameter());
+                hint_number(self, arg, real_parameter());
                 let arg = self.expr(arg)?;
                 self.negate(arg)
             }
@@ -245,11 +246,6 @@ impl Binder<'_> {
                 Ok(self.cast_to(arg, ty))
             }
         }
-    }
-
-    /// The type of a `?`, where the expression is one.
-    fn hint_number(&mut self, e: &ast::Expr, ty: SqlType) {
-        self.hint = matches!(e, ast::Expr::Param(_)).then_some(ty);
     }
 
     /// `-arg`. A literal is negated at once, so that `-9223372036854775808` is a BIGINT.
@@ -284,30 +280,7 @@ impl Binder<'_> {
         let liftable = |e: &ast::Expr| matches!(e, ast::Expr::Literal(_));
         let sum = matches!(op, BinaryOp::Add | BinaryOp::Sub) && self.clause() == Clause::Values;
         let bind = |b: &mut Self, e: &ast::Expr| if sum && liftable(e) { b.lifted(e) } else { b.expr(e) };
-        let is_marker = |e: &ast::Expr| matches!(e, ast::Expr::Param(_));
-        let beside = |b: &Bound| match op {
-            BinaryOp::Xor | BinaryOp::BitOr | BinaryOp::BitAnd | BinaryOp::BitXor => Some(whole_parameter()),
-            _ => parameter_type(b.ty()),
-        };
-        let (a, b) = match (is_marker(left), is_marker(right)) {
-            (true, false) => {
-                let b = bind(self, right)?;
-                self.hint = beside(&b);
-                (bind(self, left)?, b)
-            }
-            (false, true) => {
-                let a = bind(self, left)?;
-                self.hint = beside(&a);
-                (a, bind(self, right)?)
-            }
-            (true, true) => {
-                self.hint = Some(real_parameter());
-                let a = bind(self, left)?;
-                self.hint = Some(real_parameter());
-                (a, bind(self, right)?)
-            }
-            (false, false) => (bind(self, left)?, bind(self, right)?),
-        };
+        let (a, b) = numbers(self, op, (left, right), bind)?;
         let name = match op {
             BinaryOp::Add => "+",
             BinaryOp::Sub => "-",
@@ -343,7 +316,7 @@ impl Binder<'_> {
         let arg = match test {
             IsTest::Null | IsTest::Unknown => self.expr(arg)?.expr,
             IsTest::True | IsTest::False => {
-                self.hint_number(arg, whole_parameter());
+                hint_number(self, arg, whole_parameter());
                 as_number(self.expr(arg)?).expr
             }
         };
@@ -538,10 +511,8 @@ impl Binder<'_> {
     /// A column of a subquery's only row.
     fn subquery_value(&self, subplan: u32, kind: SubqueryKind, column: crate::logical::ColId) -> Bound {
         let of = self.column(column);
-        let mut ty = SqlType { nullable: true, ..of.expr.ty };
-        if let crate::logical::Body::Block(block) = &self.arena.subqueries[subplan as usize].query.body {
-            ty.own_digits &= block.rels.is_empty();
-        }
+        let own_digits = of.expr.ty.own_digits && self.arena.subqueries[subplan as usize].query.has_no_tables();
+        let ty = SqlType { nullable: true, own_digits, ..of.expr.ty };
         let (coercibility, ascii) = (of.coercibility, of.ascii);
         Bound { coercibility, ascii, ..self.subquery_expr(subplan, kind, ty) }
     }
@@ -717,8 +688,7 @@ impl Binder<'_> {
             branches = branches.into_iter().map(|b| bytes_as(b, ty.collation)).collect();
         }
         let otherwise = otherwise.and_then(|_| branches.pop());
-        ty.nullable |= otherwise.is_none();
-        ty.own_digits = ty.id == TypeId::Decimal;
+        (ty.nullable, ty.own_digits) = (ty.nullable || otherwise.is_none(), ty.id == TypeId::Decimal);
         let whens = whens.into_iter().zip(branches.into_iter().map(|t| t.expr)).collect();
         let otherwise = otherwise.map(|o| Box::new(o.expr));
         let expr = Expr { kind: ExprKind::Case { operand, by, whens, otherwise }, ty };
@@ -792,45 +762,6 @@ impl Binder<'_> {
         arg.coercibility = Coercibility::Explicit;
         Ok(arg)
     }
-}
-
-/// The type a `?` on the other side of a comparison takes.
-fn hint_of(operand: &Operand) -> Option<SqlType> {
-    match operand {
-        Operand::Scalar(b) => parameter_type(b.ty()),
-        Operand::Row(_) => None,
-    }
-}
-
-/// The type of a `?` beside an operand: the widest of the operand's kind (manual, "PREPARE Statement").
-pub(super) fn parameter_type(beside: &SqlType) -> Option<SqlType> {
-    Some(match beside.id {
-        TypeId::Null => return None,
-        id if id.is_integer() => SqlType { unsigned: beside.unsigned, ..whole_parameter() },
-        TypeId::Decimal => SqlType::any_decimal(),
-        TypeId::Float | TypeId::Double => real_parameter(),
-        TypeId::Bit => SqlType { length: 64, ..SqlType::new(TypeId::Bit) },
-        TypeId::DateTime | TypeId::Timestamp => SqlType::temporal(TypeId::DateTime, 6),
-        TypeId::Time => SqlType::temporal(TypeId::Time, 6),
-        TypeId::Date | TypeId::Year | TypeId::Json => SqlType::new(beside.id),
-        id if id.is_lob() && id.is_binary_string() => SqlType::new(TypeId::LongBlob),
-        id if id.is_lob() => SqlType::new(TypeId::LongText).with_collation(beside.collation),
-        id if id.is_binary_string() => SqlType::varbinary(LONGEST_PARAMETER),
-        _ => SqlType::varchar(LONGEST_PARAMETER / beside.collation.charset().max_len(), beside.collation),
-    })
-}
-
-/// Bytes of a `?` that is a text.
-const LONGEST_PARAMETER: u32 = 65_535;
-
-/// A `?` among whole numbers.
-fn whole_parameter() -> SqlType {
-    SqlType { length: 21, ..SqlType::BIGINT }
-}
-
-/// A `?` among numbers of which nothing is known.
-fn real_parameter() -> SqlType {
-    SqlType { length: 23, ..SqlType::DOUBLE }
 }
 
 /// The value is not the same for all rows of the statement. (What is counted without a table is.)

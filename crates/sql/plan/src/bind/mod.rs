@@ -16,6 +16,7 @@ mod hints;
 pub(crate) mod literal;
 mod on_duplicate;
 mod operand;
+mod parameter;
 mod query;
 mod routine;
 mod scope;

@@ -150,6 +150,11 @@ fn own_number(text: Expr, number: OwnNumber) -> Expr {
     crate::fold::simplify(Expr { kind: ExprKind::Case { operand, by, whens, otherwise }, ty })
 }
 
+/// A value of rows that are kept has the digits of its type.
+pub(super) fn keep(value: &mut Bound) {
+    value.expr.ty.own_digits &= value.expr.is_execution_constant();
+}
+
 /// The least and the greatest of an ENUM or SET are texts.
 pub(super) fn aggregated(mut bound: Bound) -> Bound {
     if matches!(bound.ty().id, TypeId::Enum | TypeId::Set) {
