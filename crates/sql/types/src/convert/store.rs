@@ -229,6 +229,17 @@ impl Store<'_, '_, '_> {
         self.cx.warnings.push(Warning::new(Level::Note, code, &[&self.at.column, &self.at.row]));
     }
 
+    /// Only the date, or the time, of a date and time is taken.
+    fn note_of_part(&mut self, taken: &str, v: ValueRef<'_>) {
+        if !self.cx.strict {
+            return self.note(ErrorCode::WarnDataTruncated);
+        }
+        let text = shown(v.localize(self.cx.zone));
+        let (column, row) = (self.at.column, self.at.row);
+        let message = format!("Incorrect {taken} value: '{text}' for column '{column}' at row {row}");
+        self.cx.warnings.push(Warning::with_message(Level::Note, ErrorCode::TruncatedWrongValue, message));
+    }
+
     fn incorrect(&mut self, what: &str, v: ValueRef<'_>) -> Result<()> {
         let code = ErrorCode::TruncatedWrongValueForField;
         self.cx.warn(code, &[&what, &shown(v), &self.at.column, &self.at.row])
@@ -504,14 +515,8 @@ impl Store<'_, '_, '_> {
         };
         if self.ty.id == TypeId::Date {
             // Half a second before midnight is the next day.
-            if !rounded.time().is_zero() && !self.cx.strict {
-                self.note(ErrorCode::WarnDataTruncated);
-            } else if !rounded.time().is_zero() {
-                let text = shown(v.localize(self.cx.zone));
-                let (column, row) = (self.at.column, self.at.row);
-                let message = format!("Incorrect date value: '{text}' for column '{column}' at row {row}");
-                let code = ErrorCode::TruncatedWrongValue;
-                self.cx.warnings.push(Warning::with_message(Level::Note, code, message));
+            if !rounded.time().is_zero() {
+                self.note_of_part("date", v);
             }
             return Ok(Value::Date(rounded.date()));
         }
@@ -556,10 +561,8 @@ impl Store<'_, '_, '_> {
             self.bad_temporal(v, ErrorCode::WarnDataOutOfRange)?;
         } else if p.truncated {
             self.bad_temporal(v, ErrorCode::WarnDataTruncated)?;
-        } else if matches!(v, ValueRef::DateTime(..) | ValueRef::Timestamp(..) | ValueRef::Date(_))
-            || matches!(v, ValueRef::Str(text, _) if parse_time_as_datetime(text).is_some())
-        {
-            self.note(ErrorCode::WarnDataTruncated);
+        } else if matches!(v, ValueRef::Str(text, _) if parse_time_as_datetime(text).is_some()) {
+            self.note_of_part("time", v);
         }
         let (t, outside) = p.value.round(self.ty.scale, cuts_fractions(self.cx.mode)).clamp();
         if outside {
