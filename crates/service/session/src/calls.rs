@@ -317,14 +317,6 @@ pub(crate) fn end_using(session: &mut Session, programs: bool) {
     }
 }
 
-/// Makes the table `name` of a query's rows, whose functions may change no table.
-pub(crate) fn creating<R>(session: &mut Session, name: &str, f: impl FnOnce(&mut Session) -> R) -> R {
-    session.state.creating = Some(name.into());
-    let result = f(session);
-    session.state.creating = None;
-    result
-}
-
 /// Error 1442 for a table that a statement around this one uses, 1746 for any while a table is made.
 pub(crate) fn refuse_used(session: &Session, plan: &Plan) -> Result<()> {
     let written =

@@ -184,9 +184,7 @@ pub(crate) fn alter_event(session: &mut Session, alter: &AlterEvent) -> Result<D
         event.zone = session.state.vars[Live::TimeZone].as_str().into();
         event.last_run_us = Default::default();
     }
-    if let Some(comment) = &alter.comment {
-        event.comment = comment_of(Some(comment));
-    }
+    event.comment = alter.comment.as_ref().map_or(event.comment, |comment| comment_of(Some(comment)));
     if let Some(body) = &alter.body {
         check_event_body(session, name, &body.statement, event.made.database)?;
         event.body = body.text.0.clone();

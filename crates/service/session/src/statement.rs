@@ -8,7 +8,7 @@ use super::state::unsupported;
 use super::{
     accounts, admin, branch, calls, components, diagnostics, events, explain, grants, gtids, handler, help, key_caches,
     load, locks, logged, logs, maintain, partitions, planning, prepared, privileges, programs, query, set, show,
-    temporary, transaction,
+    surroundings, temporary, transaction,
 };
 use gannet_catalog::{Gate, Words};
 use gannet_core::accounts::Privilege;
@@ -483,7 +483,7 @@ fn define_and_fill(
     };
     let programs = plan.uses.programs;
     calls::begin_using(session, plan);
-    let outcome = calls::creating(session, &create.name.name, |s| s.define(statement, None, select, gate));
+    let outcome = surroundings::creating(session, &create.name.name, |s| s.define(statement, None, select, gate));
     calls::end_using(session, programs);
     outcome.map(|(done, snapshot, _)| (done, snapshot))
 }

@@ -187,3 +187,11 @@ fn exchange_identity(session: &mut Session, to: Identity) -> Identity {
         access: std::mem::replace(&mut s.access, to.access),
     }
 }
+
+/// Makes the table `name` of a query's rows, whose functions may change no table.
+pub(crate) fn creating<R>(session: &mut Session, name: &str, f: impl FnOnce(&mut Session) -> R) -> R {
+    session.state.creating = Some(name.into());
+    let result = f(session);
+    session.state.creating = None;
+    result
+}

@@ -7,7 +7,7 @@
 //! them; so the trees of a dropped one live until no transaction is open that may have changed them.
 
 use super::reply::{Done, Reply};
-use super::{Session, calls};
+use super::{Session, surroundings};
 use gannet_base::sync::atomic::{AtomicU64, Ordering};
 use gannet_catalog::StoredTable;
 use gannet_core::Core;
@@ -101,7 +101,7 @@ impl Session {
             return Ok(Done { affected: done.rows, info: done.info, ..Done::default() });
         };
         let filled = ddl::insert_plan(&table, plan, *on_duplicate, &self.state.snapshot)
-            .and_then(|plan| calls::creating(self, &table.name, |s| s.run_plan(&plan, None, &params, reply)));
+            .and_then(|plan| surroundings::creating(self, &table.name, |s| s.run_plan(&plan, None, &params, reply)));
         if filled.is_err() {
             self.forget_temporary(&table);
             self.discard_dropped();

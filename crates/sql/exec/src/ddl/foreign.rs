@@ -186,17 +186,7 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
         let serving = |i: &usize| gannet_schema::define::serves(&old.indexes[*i], columns);
         (0..old.indexes.len()).filter(serving).find(dropped).map(|i| &old.indexes[i].name)
     };
-    for key in &new.constraints.foreign_keys {
-        if pending.brings(key) {
-            continue;
-        }
-        for ordinal in &key.columns {
-            let column = &new.columns[*ordinal as usize];
-            if !column.nullable && [key.on_delete, key.on_update].contains(&ReferenceAction::SetNull) {
-                return Err(sql_err!(FkColumnNotNull, column.name, key.name));
-            }
-        }
-    }
+    check_set_null(pending)?;
     for key in &old.constraints.foreign_keys {
         if !new.constraints.foreign_keys.iter().any(|k| eq_name(&k.name, &key.name) && !pending.brings(k)) {
             continue;
@@ -204,16 +194,12 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
         let own = *key.parent_schema == *old.schema && *key.parent == *old.name;
         let parent = if own { Some(new) } else { snapshot.base_table(&key.parent_schema, &key.parent) };
         for (ordinal, name) in key.columns.iter().zip(&key.parent_columns) {
-            if let Some(to) = moved(*ordinal)
-                && changed(*ordinal, to)
-            {
-                let parent = parent.and_then(|p| p.column(name).map(|c| &p.columns[c as usize]));
-                if let Some(parent) = parent {
-                    check_changed(key, &new.columns[to as usize], parent, cx)?;
-                }
-                if cx.foreign_key_checks {
-                    return Err(sql_err!(FkColumnCannotChange, old.columns[*ordinal as usize].name, key.name));
-                }
+            let Some(to) = moved(*ordinal).filter(|to| changed(*ordinal, *to)) else { continue };
+            if let Some(parent) = parent.and_then(|p| p.column(name).map(|c| &p.columns[c as usize])) {
+                check_changed(key, &new.columns[to as usize], parent, cx)?;
+            }
+            if cx.foreign_key_checks {
+                return Err(sql_err!(FkColumnCannotChange, old.columns[*ordinal as usize].name, key.name));
             }
         }
         let columns: Option<Vec<u32>> = key.columns.iter().map(|c| moved(*c)).collect();
@@ -255,6 +241,20 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
                 if let Some(index) = gone(&name) {
                     return Err(sql_err!(DropIndexFk, index));
                 }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A key that sets NULL stays one of columns that take it. Error 1830.
+fn check_set_null(pending: &Pending) -> Result<()> {
+    let new = &pending.table;
+    for key in new.constraints.foreign_keys.iter().filter(|key| !pending.brings(key)) {
+        for ordinal in &key.columns {
+            let column = &new.columns[*ordinal as usize];
+            if !column.nullable && [key.on_delete, key.on_update].contains(&ReferenceAction::SetNull) {
+                return Err(sql_err!(FkColumnNotNull, column.name, key.name));
             }
         }
     }

@@ -4,7 +4,7 @@ use super::compare::{all_in_domain, in_domain};
 use super::fit::{bytes_as, converted, fit, fit_all, may_lose, mix};
 use super::literal::literal_class;
 use super::operand::{Operand, as_cast, as_number, compare_op};
-use super::parameter::{self, hint_number, hint_of, numbers, parameter_type, real_parameter, whole_parameter};
+use super::parameter::{hint_number, hint_of, numbers, parameter_type, real_parameter, whole_parameter};
 use super::query::Coercion;
 use super::scope::Clause;
 use super::{Binder, error};
@@ -167,24 +167,6 @@ impl Binder<'_> {
             E::ValuesOf(column) => self.values_of(column),
             _ => self.special(e),
         }
-    }
-
-    /// `?`
-    fn marker(&mut self, n: u32) -> Bound {
-        let hint = self.hint.take();
-        let known = self.options.markers.get(n as usize).cloned();
-        let text = SqlType::varchar(parameter::LONGEST_PARAMETER / 4, self.collation);
-        let mut ty = known.or(hint).unwrap_or(text);
-        ty.nullable = true;
-        if ty.id == TypeId::Null {
-            ty = SqlType::varchar(1, self.collation);
-        }
-        let seen = self.options.values.get(n as usize).cloned();
-        let mut bound = Bound::new(self.add_param(crate::plan::Param::Marker { index: n, ty }, seen));
-        if is_stringy(bound.ty()) {
-            bound.coercibility = Coercibility::Coercible;
-        }
-        bound
     }
 
     fn user_variable(&mut self, name: &ast::Ident) -> Bound {
@@ -555,7 +537,7 @@ impl Binder<'_> {
 
     /// Gives all text arguments one collation, so that a function which compares them has only one to use.
     pub(super) fn same_collation(&mut self, args: Vec<Bound>, operation: &str) -> Result<Vec<Bound>> {
-        let args = self.json_as_text(args, operation);
+        let args = super::operand::json_as_text(self, args, operation);
         let sources: Vec<_> = args.iter().filter(|a| is_stringy(a.ty())).map(Bound::source).collect();
         if sources.len() < 2 {
             return Ok(args);
@@ -592,26 +574,6 @@ impl Binder<'_> {
             Bound { expr, coercibility, ascii, hex: false, temporal: false, number: None }
         };
         Ok(args.into_iter().map(fit).collect())
-    }
-
-    /// Beside texts documents are their text, as firm as a column's: it decides the character set.
-    fn json_as_text(&mut self, args: Vec<Bound>, operation: &str) -> Vec<Bound> {
-        let own_domain = matches!(operation, "greatest" | "least");
-        if own_domain || !args.iter().any(|a| is_stringy(a.ty())) {
-            return args;
-        }
-        let text = |nullable| {
-            let collation = gannet_types::CollationId::UTF8MB4_BIN;
-            SqlType { collation, nullable, ..SqlType::new(TypeId::LongText) }
-        };
-        let as_text = |arg: Bound| match arg.ty().id {
-            TypeId::Json => {
-                let ty = text(arg.ty().nullable);
-                self.cast_to(arg, ty)
-            }
-            _ => arg,
-        };
-        args.into_iter().map(as_text).collect()
     }
 
     fn case(&mut self, case: &ast::Case) -> Result<Bound> {

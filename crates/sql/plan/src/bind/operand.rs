@@ -3,7 +3,7 @@
 use super::{Binder, error};
 use crate::expr::{CompareOp, Expr, ExprKind};
 use crate::make::constant;
-use crate::typing::{Bound, OwnNumber};
+use crate::typing::{Bound, OwnNumber, is_stringy};
 use gannet_functions::FunctionDef;
 use gannet_parser::ast;
 use gannet_parser::ast::BinaryOp;
@@ -194,4 +194,24 @@ pub(super) fn default_of(b: &mut Binder<'_>, column: &ast::ColumnRef) -> Result<
     }
     let kind = ExprKind::Default { table, column: ordinal };
     Ok(Bound::new(Expr { kind, ty: bound.expr.ty }))
+}
+
+/// Beside texts documents are their text, as firm as a column's: it decides the character set.
+pub(super) fn json_as_text(binder: &mut Binder<'_>, args: Vec<Bound>, operation: &str) -> Vec<Bound> {
+    let own_domain = matches!(operation, "greatest" | "least");
+    if own_domain || !args.iter().any(|a| is_stringy(a.ty())) {
+        return args;
+    }
+    let text = |nullable| {
+        let collation = gannet_types::CollationId::UTF8MB4_BIN;
+        SqlType { collation, nullable, ..SqlType::new(TypeId::LongText) }
+    };
+    let as_text = |arg: Bound| match arg.ty().id {
+        TypeId::Json => {
+            let ty = text(arg.ty().nullable);
+            binder.cast_to(arg, ty)
+        }
+        _ => arg,
+    };
+    args.into_iter().map(as_text).collect()
 }

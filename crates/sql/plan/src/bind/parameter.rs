@@ -2,9 +2,9 @@
 
 use super::Binder;
 use super::operand::Operand;
-use crate::typing::Bound;
+use crate::typing::{Bound, is_stringy};
 use gannet_parser::ast::{self, BinaryOp};
-use gannet_types::{Result, SqlType, TypeId};
+use gannet_types::{Coercibility, Result, SqlType, TypeId};
 
 /// Bytes of a `?` that is a text.
 pub(super) const LONGEST_PARAMETER: u32 = 65_535;
@@ -74,4 +74,24 @@ pub(super) fn numbers<'b>(
         b.hint = if is_marker(left) { Some(real_parameter()) } else { beside(&first) };
     }
     Ok((first, bind(b, right)?))
+}
+
+impl Binder<'_> {
+    /// `?`
+    pub(super) fn marker(&mut self, n: u32) -> Bound {
+        let hint = self.hint.take();
+        let known = self.options.markers.get(n as usize).cloned();
+        let text = SqlType::varchar(LONGEST_PARAMETER / 4, self.collation);
+        let mut ty = known.or(hint).unwrap_or(text);
+        ty.nullable = true;
+        if ty.id == TypeId::Null {
+            ty = SqlType::varchar(1, self.collation);
+        }
+        let seen = self.options.values.get(n as usize).cloned();
+        let mut bound = Bound::new(self.add_param(crate::plan::Param::Marker { index: n, ty }, seen));
+        if is_stringy(bound.ty()) {
+            bound.coercibility = Coercibility::Coercible;
+        }
+        bound
+    }
 }

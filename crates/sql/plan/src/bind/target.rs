@@ -131,8 +131,8 @@ impl Binder<'_> {
         verb: &str,
     ) -> Result<()> {
         for (table, shown) in targets {
-            // What INSERT reads under another name are the rows that were there before; below a view the table's name is
-            // the one that it has there.
+            // What INSERT reads under another name are the rows that were there before; below a view the table has the
+            // name of there.
             let below = self.arena.tables.iter().find(|t| t.table.id == *table).map(|t| &*t.alias);
             let alias = if shown.view.is_some() { below } else { Some(&*shown.alias) };
             let sought = Sought { table: *table, alias: alias.filter(|_| verb == "INSERT") };
