@@ -88,7 +88,7 @@ fn set_hinted(session: &mut Session, hint: &Hint, done: &mut Vec<Box<str>>, save
         return session.running.diagnostics.warnings.warn(ErrorCode::WarnConflictingHint, &[hint]);
     }
     done.push(def.name.into());
-    if let Err(e) = set::check_restricted(session, def.name) {
+    if let Err(e) = super::powers::check_restricted(session, def.name) {
         return session.running.diagnostics.warnings.push(e.to_warning(Level::Warning));
     }
     let value = match value {

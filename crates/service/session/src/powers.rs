@@ -140,8 +140,56 @@ pub(crate) fn check_global_variable(session: &Session, name: &str) -> Result<()>
     }
 }
 
+/// Session variables that need a privilege to set.
+const RESTRICTED: &[&str] = &[
+    "binlog_direct_non_transactional_updates",
+    "binlog_format",
+    "binlog_row_image",
+    "binlog_row_value_options",
+    "binlog_rows_query_log_events",
+    "binlog_transaction_compression",
+    "binlog_transaction_compression_level_zstd",
+    "bulk_insert_buffer_size",
+    "character_set_database",
+    "character_set_filesystem",
+    "collation_database",
+    "connection_memory_chunk_size",
+    "connection_memory_limit",
+    "default_collation_for_utf8mb4",
+    "global_connection_memory_tracking",
+    "gtid_next",
+    "histogram_generation_max_mem_size",
+    "immediate_server_version",
+    "innodb_strict_mode",
+    "internal_tmp_mem_storage_engine",
+    "low_priority_updates",
+    "max_delayed_threads",
+    "max_error_count",
+    "max_insert_delayed_threads",
+    "min_examined_row_limit",
+    "original_commit_timestamp",
+    "original_server_version",
+    "preload_buffer_size",
+    "pseudo_replica_mode",
+    "pseudo_thread_id",
+    "rbr_exec_mode",
+    "require_row_format",
+    "select_into_buffer_size",
+    "select_into_disk_sync_delay",
+    "sql_generate_invisible_primary_key",
+    "sql_log_bin",
+    "sql_log_off",
+    "sql_require_primary_key",
+    "xa_detach_on_prepare",
+];
+
+/// Error 1227 for a session variable that not everybody may set.
+pub(super) fn check_restricted(session: &Session, name: &str) -> Result<()> {
+    if RESTRICTED.contains(&name) { check_restricted_variable(session, name) } else { Ok(()) }
+}
+
 /// Error 1227 for a restricted session variable.
-pub(crate) fn check_restricted_variable(session: &Session, name: &str) -> Result<()> {
+fn check_restricted_variable(session: &Session, name: &str) -> Result<()> {
     let p = session.state.privileges();
     let applies = APPLIED.contains(&name);
     if p.may_set_restricted_variables() || applies && p.has(Privilege::ReplicationApplier) {

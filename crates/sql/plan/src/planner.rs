@@ -225,24 +225,7 @@ pub(crate) fn finish(
     let mut kind = kind;
     crate::optimize::one_by_one(&mut kind, &mut builder);
     let arena = builder.arena;
-    let tables = arena.tables.iter().enumerate().map(|(i, t)| {
-        let of_table = |label: &Label| match label {
-            Label::Base { table, ordinal } if *table as usize == i => Some(*ordinal),
-            _ => None,
-        };
-        let used = arena.labels.iter().zip(builder.read.as_ref().unwrap_or(&builder.used)).filter(|(_, n)| **n > 0);
-        let mut columns: Vec<u32> = used.filter_map(|(label, _)| of_table(label)).collect();
-        columns.extend(arena.named.iter().filter(|(slot, _)| *slot as usize == i).map(|(_, ordinal)| *ordinal));
-        columns.retain(|c| (*c as usize) < t.table.columns.len());
-        columns.sort_unstable();
-        columns.dedup();
-        let written = !t.intent.is_select() && t.table.has_expressions();
-        // A reader looks only into the parts that may have its rows.
-        let parted = t.table.partitions.as_ref().is_some_and(|p| p.definition().is_by_expression());
-        let exprs = (written || parted).then(|| crate::table_exprs::table_exprs(&t.table)).transpose()?;
-        Ok(PlanTable { columns_used: columns.into(), exprs, ..t.clone() })
-    });
-    let mut tables = tables.collect::<Result<Vec<PlanTable>>>()?;
+    let mut tables = used_tables(&builder)?;
     if options.logged_rows {
         leave_given(&kind, &mut tables);
     }
@@ -287,6 +270,29 @@ pub(crate) fn finish(
         plan.sent_as_read = root.sends_as_read();
     }
     Ok(plan)
+}
+
+/// The tables, with the columns that the plan uses, and their expressions where it needs them.
+fn used_tables(builder: &Builder<'_>) -> Result<Vec<PlanTable>> {
+    let arena = builder.arena;
+    let tables = arena.tables.iter().enumerate().map(|(i, t)| {
+        let of_table = |label: &Label| match label {
+            Label::Base { table, ordinal } if *table as usize == i => Some(*ordinal),
+            _ => None,
+        };
+        let used = arena.labels.iter().zip(builder.read.as_ref().unwrap_or(&builder.used)).filter(|(_, n)| **n > 0);
+        let mut columns: Vec<u32> = used.filter_map(|(label, _)| of_table(label)).collect();
+        columns.extend(arena.named.iter().filter(|(slot, _)| *slot as usize == i).map(|(_, ordinal)| *ordinal));
+        columns.retain(|c| (*c as usize) < t.table.columns.len());
+        columns.sort_unstable();
+        columns.dedup();
+        let written = !t.intent.is_select() && t.table.has_expressions();
+        // A reader looks only into the parts that may have its rows.
+        let parted = t.table.partitions.as_ref().is_some_and(|p| p.definition().is_by_expression());
+        let exprs = (written || parted).then(|| crate::table_exprs::table_exprs(&t.table)).transpose()?;
+        Ok(PlanTable { columns_used: columns.into(), exprs, ..t.clone() })
+    });
+    tables.collect()
 }
 
 /// The texts that are compared with dates.
