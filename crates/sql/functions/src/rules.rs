@@ -79,6 +79,10 @@ pub(crate) fn result_collation(cx: RuleContext, args: &[ArgInfo<'_>], name: &str
 
 /// As [`result_collation`], with the coercibility. Numbers alone are literals of the connection's collation.
 pub(crate) fn result_source(cx: RuleContext, args: &[ArgInfo<'_>], name: &str) -> Result<CollationSource> {
+    // Of NULL alone no text is made.
+    if !args.is_empty() && args.iter().all(|a| a.ty.id == TypeId::Null) {
+        return Ok(CollationSource::new(CollationId::BINARY, Coercibility::Ignorable));
+    }
     let sources: Vec<CollationSource> = args.iter().map(|a| source(cx, a)).collect();
     let mut result = aggregate_for(&sources, Purpose::Result, name)?;
     if result.coercibility == Coercibility::Numeric {

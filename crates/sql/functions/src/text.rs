@@ -376,7 +376,8 @@ fn char_(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Val
 }
 
 fn quote_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    let collation = result_collation(cx, args, "quote")?;
+    let null = args[0].ty.id == gannet_types::TypeId::Null;
+    let collation = if null { cx.collation } else { result_collation(cx, args, "quote")? };
     Ok(text_type(chars_of(args[0].ty).saturating_mul(2).saturating_add(2).max(4), collation, false))
 }
 
