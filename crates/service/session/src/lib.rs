@@ -283,7 +283,7 @@ impl Session {
             self.cpu_seen_ns = self.entry.counters.cpu_ns();
         }
         count(Counter::Queries);
-        (self.running.more, self.running.database_dropped) = (false, false);
+        (self.running.more, self.running.database_dropped, self.running.no_index) = (false, false, false);
     }
 
     /// The rest of the command waits for the log: [`Session::resume`] does it.
@@ -424,7 +424,7 @@ impl Session {
             in_transaction,
             read_only: in_transaction && transaction.is_read_only(),
             no_backslash_escapes: self.settings.exec.sql_mode.contains(gannet_types::SqlMode::NO_BACKSLASH_ESCAPES),
-            no_index: self.running.figures.no_index,
+            no_index: self.running.no_index,
             more: self.running.more,
             database_dropped: self.running.database_dropped,
             outs: false,

@@ -377,7 +377,7 @@ fn slot_of_target(session: &Session, target: &ast::IntoTarget) -> Result<Option<
 /// A statement begins whose plan is at hand.
 #[inline]
 fn begin_cached(session: &mut Session, cached: &Cached) {
-    (session.running.more, session.running.database_dropped) = (false, false);
+    (session.running.more, session.running.database_dropped, session.running.no_index) = (false, false, false);
     session.running.diagnostics.warnings.clear();
     session.warn_of(&cached.notices);
     session.state.profiles.stage("executing");
@@ -439,7 +439,7 @@ fn parse_and_run(
     };
     *consumed = parsed.consumed;
     let more = parsed.consumed < text.len();
-    (session.running.more, session.running.database_dropped) = (more, false);
+    (session.running.more, session.running.database_dropped, session.running.no_index) = (more, false, false);
     let statement_text = &text[..parsed.consumed.min(text.len())];
     if more {
         session.begins(Activity::Query, statement_text);
@@ -566,6 +566,7 @@ pub(crate) fn conclude(
     }
     session.state.running.before.ended(&mut session.running, 0, &outcome);
     let figures = std::mem::take(&mut session.running.figures);
+    session.running.no_index = figures.no_index;
     let latency = now_ns().saturating_sub(started);
     let locks_ns = session.entry.counters.get(Counter::LockWaitNs).wrapping_sub(session.locks_seen_ns);
     let ended_us = session.state.running.clock.unix_us + latency / 1000;

@@ -41,6 +41,8 @@ pub struct Running {
     pub more: bool,
     /// It dropped the default database.
     pub database_dropped: bool,
+    /// It has read a whole table; known when it has ended.
+    pub no_index: bool,
     /// SQL_CALC_FOUND_ROWS has counted.
     pub counted_rows: bool,
     /// `max_execution_time` stopped it.

@@ -187,3 +187,30 @@ fn attributes_of_queries_can_be_read() {
     assert_eq!(c.receive().unwrap_err().code(), Some(1210), "no such date");
     assert_eq!(c.query("SELECT 1").unwrap().rows.len(), 1);
 }
+
+/// SERVER_QUERY_NO_INDEX_USED is told of the statement that read a whole table, and of no other.
+#[test]
+fn whole_tables_that_are_read_are_told() {
+    let r = Running::start();
+    let mut c = r.connect();
+    run(&mut c, "CREATE DATABASE whole");
+    run(&mut c, "CREATE TABLE whole.t (a INT PRIMARY KEY, b INT)");
+    run(&mut c, "INSERT INTO whole.t VALUES (1, 1)");
+    let mut told = |sql: &str, packets: usize| {
+        c.command(com::QUERY, sql.as_bytes()).unwrap();
+        let last = (0..packets).map(|_| c.receive().unwrap()).last().unwrap();
+        // Behind the kind and two lengths that are 0 or 1.
+        u16::from_le_bytes([last[3], last[4]]) & 1 << 5 != 0
+    };
+    for (sql, packets, scans) in [
+        ("SELECT b FROM whole.t", 4, true),
+        ("SELECT 1", 4, false),
+        ("SELECT b FROM whole.t WHERE b = 1", 4, true),
+        ("SET @a = 1", 1, false),
+        ("UPDATE whole.t SET b = 2 WHERE b = 1", 1, true),
+        ("UPDATE whole.t SET b = 1 WHERE a = 1", 1, false),
+        ("SELECT b FROM whole.t WHERE a = 1", 4, false),
+    ] {
+        assert_eq!(told(sql, packets), scans, "{sql}");
+    }
+}
