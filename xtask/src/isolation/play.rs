@@ -128,7 +128,12 @@ impl Stage {
 
     /// Sets the level of all sessions.
     pub(super) fn level(&self, level: &str) -> Result<(), String> {
-        self.sessions.iter().try_for_each(|s| s.must(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")))
+        self.each(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"))
+    }
+
+    /// Has all sessions do something.
+    pub(super) fn each(&self, sql: &str) -> Result<(), String> {
+        self.sessions.iter().try_for_each(|s| s.must(sql))
     }
 
     fn run(&mut self, sql: &str) -> Result<ResultSet, String> {

@@ -66,7 +66,7 @@ fn step(random: &mut Random, scene: &Scene) -> String {
         21 => format!("RELEASE SAVEPOINT {name}"),
         22 => "COMMIT AND CHAIN".into(),
         23 => format!("SET @x = (SELECT SUM(v) FROM {t} FORCE INDEX ({index}) WHERE {condition})"),
-        24 => format!("DO (SELECT COUNT(*) FROM {t} FORCE INDEX ({index}) WHERE {condition})"),
+        24 => format!("DO (SELECT MAX(v) FROM {t} FORCE INDEX ({index}) WHERE {condition})"),
         25 => {
             let order = one(random, &["id", "id DESC"]);
             format!("UPDATE {t} SET v = v + 1 WHERE id > {n} ORDER BY {order} LIMIT {}", 1 + n % 2)
@@ -164,6 +164,8 @@ impl Steps {
         let all: Vec<Vec<&str>> = (0..SESSIONS).map(of).collect();
         let sessions: Vec<&[&str]> = all.iter().map(Vec::as_slice).collect();
         let order: Vec<u8> = self.taken.iter().map(|(who, _)| *who).collect();
+        stage.level("REPEATABLE READ")?;
+        stage.each("SET @x = NULL")?;
         match stage.play(&Play { scene: self.scene, sessions: &sessions, read: "", later: true }, &order, patience)? {
             Played::Whole(line) => Ok(line),
             Played::Stuck(_) => Err("a step was not taken".into()),
@@ -199,6 +201,7 @@ impl Steps {
 /// Why two plays may differ.
 fn explained(play: &Steps, shown: &[String; 2]) -> Option<&'static str> {
     let has = |line: &str| shown.each_ref().map(|s| s.contains(line));
+    let has_step = |words: &str| play.taken.iter().any(|(_, sql)| sql.contains(words));
     let asks = |words: &str| play.taken.iter().any(|(_, sql)| sql.ends_with(words));
     match has("error 1213") {
         [true, true] => return Some("a deadlock on both: whose work is least is each server's own count"),
@@ -211,7 +214,10 @@ fn explained(play: &Steps, shown: &[String; 2]) -> Option<&'static str> {
     if parted.is_some_and(|(a, b)| b.contains("error 1792") && !a.contains("error 1792")) {
         return Some("MySQL's START TRANSACTION goes on with READ ONLY of the transaction that it commits");
     }
-    if parted.is_some_and(|(a, b)| a.contains("waits") && b.contains("error 1062")) {
+    let ranges = has_step("UPDATE") && has_step(" > ");
+    let early = |(a, b): (&str, &str)| a.contains("waits") && (b.contains("error 1062") || ranges);
+    let unseen = has_step("READ UNCOMMITTED") && ranges && has("waits") == [true, true];
+    if parted.is_some_and(early) || unseen {
         return Some("an UPDATE locks a batch of rows before it changes the first");
     }
     if parted.is_some_and(|(a, b)| a.contains("waits") && b.contains("error 1452")) {
@@ -221,6 +227,20 @@ fn explained(play: &Steps, shown: &[String; 2]) -> Option<&'static str> {
     let backward = play.taken.iter().any(|(_, sql)| sql.contains(" DESC"));
     if backward && (parted.is_some_and(more) || asks("SKIP LOCKED")) {
         return Some("InnoDB locks the row in front of a range that it reads backward");
+    }
+    match play.scene.names {
+        ["pair", _] if parted.is_some_and(more) && has_step(" OF ") => {
+            return Some(
+                "of a join whose second table has no row, the first is not read: which one is the plan's choice",
+            );
+        }
+        ["parts"] if parted.is_some() && has_step(" LIMIT ") => {
+            return Some("whether the rows of several parts are sorted, and all locked, is the plan's choice");
+        }
+        ["child", _] if parted.is_some_and(more) && (has("1062")[1] || has("1452")[1]) => {
+            return Some("InnoDB keeps what a refused change has locked of the children");
+        }
+        _ => {}
     }
     if parted.is_some_and(|(a, b)| b.contains("waits") && !a.contains("waits")) {
         if asks("SKIP LOCKED") {

@@ -437,11 +437,7 @@ fn ddl(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> R
         super::powers::check_view_definer(session, statement)?;
         Ok((locks, session.select_of(statement)?))
     });
-    let reads = match &prepared {
-        Ok((_, Some((plan, _)))) => plan.reads,
-        _ => Reads::Snapshot,
-    };
-    let (locks, select) = match prepared.and_then(|prepared| session.begin_statement(reads).map(|_| prepared)) {
+    let (locks, select) = match prepared.and_then(|(locks, select)| Ok((locks, begin_over(session, select)?))) {
         Ok(prepared) => prepared,
         Err(e) => {
             session.work.unlock_transaction();
@@ -469,6 +465,12 @@ fn ddl(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> R
     }
     let insert_id = query::insert_id(session, done.last_insert_id, done.last_row_id);
     Ok(Done { affected: done.rows, insert_id, info: done.info, ..Done::default() })
+}
+
+/// The statement begins that reads so.
+fn begin_over(session: &mut Session, select: Option<(Plan, Vec<Value>)>) -> Result<Option<(Plan, Vec<Value>)>> {
+    let reads = select.as_ref().map_or(Reads::Snapshot, |(plan, _)| plan.reads);
+    session.begin_statement(reads).map(|_| select)
 }
 
 /// Changes the dictionary, and fills the table that CREATE TABLE ... SELECT makes.

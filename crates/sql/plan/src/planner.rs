@@ -98,6 +98,7 @@ pub fn plan_load(
     options: &PlanOptions<'_>,
 ) -> Result<(Plan, Vec<LoadField>)> {
     let mut binder = Binder::new(snapshot, options);
+    binder.arena.reads = Reads::Current;
     let (mut bound, fields) = binder.load(load)?;
     let mut arena = binder.arena;
     prepare_tables(&arena)?;
@@ -217,12 +218,11 @@ pub fn plan_expressions(
 
 pub(crate) fn finish(
     mut builder: Builder<'_>,
-    kind: PlanKind,
+    mut kind: PlanKind,
     columns: Box<[ResultColumn]>,
     snapshot: &CatalogSnapshot,
     options: &PlanOptions<'_>,
 ) -> Result<Plan> {
-    let mut kind = kind;
     crate::optimize::one_by_one(&mut kind, &mut builder);
     let arena = builder.arena;
     let mut tables = used_tables(&builder)?;

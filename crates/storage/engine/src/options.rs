@@ -128,6 +128,8 @@ pub struct TxnOptions {
     pub read_only: bool,
     /// The transaction is one statement: under SERIALIZABLE its plain reads stay snapshot reads.
     pub autocommit: bool,
+    /// ... unless they are to lock: [`Txn::lock_plain_reads`](crate::Txn::lock_plain_reads).
+    pub plain_reads_lock: bool,
     /// Shown as the owner in [`Engine::transactions`](crate::Engine::transactions).
     pub owner_thread_id: u64,
     /// `innodb_lock_wait_timeout`.
@@ -140,6 +142,7 @@ impl Default for TxnOptions {
             isolation: Isolation::RepeatableRead,
             read_only: false,
             autocommit: false,
+            plain_reads_lock: false,
             owner_thread_id: 0,
             lock_wait_timeout: Duration::from_secs(50),
         }

@@ -208,10 +208,20 @@ fn refuse_young(tree: &TreeHandle, maker: TrxId, (store, own, view): (&Store, Tr
 }
 
 impl Txn {
+    /// Whether the plain reads of a statement lock at SERIALIZABLE where it is a transaction by itself: of all but
+    /// SELECT.
+    pub fn lock_plain_reads(&mut self, lock: bool) {
+        self.options.plain_reads_lock = lock;
+    }
+
     /// The mode a read is done with at this transaction's level.
     pub(crate) fn effective(&self, mode: ReadMode) -> ReadMode {
         match (mode, self.options.isolation) {
-            (ReadMode::Snapshot, Isolation::Serializable) if self.plain_reads_lock => ReadMode::FOR_SHARE,
+            (ReadMode::Snapshot, Isolation::Serializable)
+                if !self.options.autocommit || self.options.plain_reads_lock =>
+            {
+                ReadMode::FOR_SHARE
+            }
             (ReadMode::Snapshot, Isolation::ReadUncommitted) => ReadMode::Newest,
             (mode, _) => mode,
         }

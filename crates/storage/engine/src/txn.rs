@@ -90,8 +90,6 @@ pub struct Txn {
     pub(crate) looked: u8,
     /// Where the row was that was read last in order to be changed.
     pub(crate) spot: Spot,
-    /// At SERIALIZABLE the statement's plain reads lock, although it is a transaction by itself.
-    pub(crate) plain_reads_lock: bool,
     /// Prepared: dropping it leaves it as it is, for the next start.
     prepared: bool,
 }
@@ -119,7 +117,6 @@ pub(crate) fn made(engine: Engine, options: TxnOptions) -> Result<Txn> {
         fresh_lock: None,
         looked: 0,
         spot: Spot::default(),
-        plain_reads_lock: false,
         prepared: false,
     };
     count(Counter::TrxAllocations);
@@ -145,18 +142,11 @@ impl Txn {
         // A single statement pays for no look at the clock.
         info.started_ns.store(if options.autocommit { 0 } else { gannet_runtime::now_ns() }, Relaxed);
         self.options = options;
-        self.plain_reads_lock = !options.autocommit;
         self.state = State::Active;
         self.seen = Lsn::ZERO;
         self.overwrote = Lsn::ZERO;
         count(Counter::TransactionsStarted);
         Ok(())
-    }
-
-    /// At SERIALIZABLE a statement reads without a locking clause what it may write by: its plain reads lock as they do
-    /// inside a transaction of several statements. To be said for each statement.
-    pub fn lock_plain_reads(&mut self, lock: bool) {
-        self.plain_reads_lock = lock || !self.options.autocommit;
     }
 
     pub(crate) fn store(&self) -> &Store {

@@ -73,6 +73,7 @@ impl Transaction {
             // What it means is decided here: temporary tables may be written all the same.
             read_only: false,
             autocommit,
+            plain_reads_lock: false,
             owner_thread_id: thread,
             lock_wait_timeout: Duration::from_secs(terms.row_wait_s.into()),
         }

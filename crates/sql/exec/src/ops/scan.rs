@@ -266,8 +266,8 @@ impl<'p> TreeScan<'p> {
         Ok(())
     }
 
-    /// Reads the row behind an index entry, if that passes and the row was not read before; whether it was to be read
-    /// now. `verify`: the entry is a candidate only.
+    /// Reads the row behind an index entry, if that passes and the row was not read before; gives the
+    /// index of one that was read. `verify`: the entry is a candidate only.
     fn fetch_behind(
         &mut self,
         table: &'p Table,
@@ -276,20 +276,20 @@ impl<'p> TreeScan<'p> {
         verify: bool,
         batch: &mut Batch,
         cx: &mut Cx<'_, 'p>,
-    ) -> Result<bool> {
+    ) -> Result<Option<usize>> {
         if !self.passes(table, index, (key, value), cx)? {
-            return Ok(false);
+            return Ok(None);
         }
         if self.gathers(verify, cx)? {
             self.gathered.push(table.split_index_key(index, key)?.1);
             if self.gathered.is_full() {
                 self.fetch_gathered(table, batch, cx)?;
             }
-            return Ok(false);
+            return Ok(None);
         }
         let row_key = table.split_index_key(index, key)?.1.to_vec();
         if self.met.as_ref().is_some_and(|(met, _)| met.contains(&row_key[..])) {
-            return Ok(false);
+            return Ok(None);
         }
         let (made_by, before) = (verify.then(|| (index, key.to_vec())), batch.rows);
         self.reader.fetch(table, &row_key, By::Entry(made_by.as_ref()), batch, cx)?;
@@ -300,7 +300,15 @@ impl<'p> TreeScan<'p> {
                 cx.reserve(bytes - std::mem::replace(taken, bytes))?;
             }
         }
-        Ok(true)
+        Ok(Some(index))
+    }
+
+    /// Lets the row go that was read last behind an index entry.
+    fn unlock_behind(&self, table: &Table, behind: Option<usize>, entry_key: &[u8], cx: &mut Cx<'_, 'p>) -> Result<()> {
+        let Some(index) = behind else { return Ok(()) };
+        let tree = codec::row_tree(table, cx.txn.get()?)?;
+        cx.txn.get()?.unlock_row(tree, table.split_index_key(index, entry_key)?.1);
+        Ok(())
     }
 
     /// Which range is the next one.
@@ -419,24 +427,16 @@ impl<'p> TreeScan<'p> {
                 Some(index) if self.scan.covering && !verify => {
                     self.reader.push_entry(table, index, entry.key, entry.value, batch)?;
                 }
-                Some(index) => {
-                    let fetched = self.fetch_behind(table, index, (entry.key, entry.value), verify, batch, cx)?;
-                    behind = fetched.then_some(index);
-                }
+                Some(index) => behind = self.fetch_behind(table, index, (entry.key, entry.value), verify, batch, cx)?,
             }
             if let Some(keys) = &mut self.keys
                 && batch.rows > before
             {
                 keys.push(entry.key.into());
             }
-            // A row that fails the filter is let go at once where the level allows it, and so is its entry.
-            if cx.shared.settings.locks.unlock(self.scan.lock)
-                && (batch.rows == before || !self.last_passes(table, batch, cx)?)
-            {
-                if let Some(index) = behind {
-                    let tree = codec::row_tree(table, cx.txn.get()?)?;
-                    cx.txn.get()?.unlock_row(tree, table.split_index_key(index, entry.key)?.1);
-                }
+            // A row that fails the filter is let go at once where the level allows it.
+            if cx.shared.settings.locks.unlock(self.scan.lock) && !self.last_passes(table, batch, before, cx)? {
+                self.unlock_behind(table, behind, entry.key, cx)?;
                 scan.unlock_row(cx.txn.get()?);
             }
         };
@@ -482,8 +482,11 @@ impl<'p> TreeScan<'p> {
         Ok(some)
     }
 
-    /// The last row of a batch passes the filter.
-    fn last_passes(&self, table: &Table, batch: &Batch, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+    /// A row has come behind the first `before` of a batch, and passes the filter.
+    fn last_passes(&self, table: &Table, batch: &Batch, before: usize, cx: &mut Cx<'_, 'p>) -> Result<bool> {
+        if batch.rows == before {
+            return Ok(false);
+        }
         let Some(filter) = &self.scan.filter else { return Ok(true) };
         let mut last = batch.slice(batch.rows - 1, batch.rows);
         self.reader.pad(table, &mut last, cx);

@@ -244,7 +244,6 @@ impl Binder<'_> {
 
     /// LOAD DATA as an INSERT of one row: columns of fields without values, then those of SET. Errors 1054, 3105.
     pub(crate) fn load(&mut self, load: &ast::Load) -> Result<(BoundInsert, Vec<LoadField>)> {
-        self.arena.reads = Reads::Current;
         let table = self.target_table(&load.table)?;
         let only = only_parts(&table, &load.partitions)?;
         let replace = load.duplicates == ast::LoadDuplicates::Replace;
