@@ -597,8 +597,7 @@ pub(crate) fn conclude(
         session.executed.take().iter().for_each(|i| i.did(&execution, &registry.prepared));
         let number = outcome.as_ref().err().map_or(0, |e| e.number());
         session.server.registry.did(&session.entry, figures.kind, number, &execution);
-        let warnings = &session.running.diagnostics.warnings;
-        if warnings.raised() > 0 {
+        if session.running.diagnostics.warnings.raised() > 0 {
             tell_warnings(session, ended_us);
         }
     }
