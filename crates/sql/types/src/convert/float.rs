@@ -60,7 +60,7 @@ pub fn write_fixed(v: f64, decimals: u8, out: &mut Vec<u8>) {
 /// Zero, NaN and infinities.
 fn special(v: f64, out: &mut Vec<u8>) -> bool {
     let text: &[u8] = if v == 0.0 {
-        if v.is_sign_negative() { b"-0" } else { b"0" }
+        b"0"
     } else if v.is_nan() {
         b"nan"
     } else if v.is_infinite() {
@@ -196,7 +196,7 @@ mod tests {
             (1234567890123456.0, "1.234567890123456e15"),
             (1.5e-15, "0.0000000000000015"),
             (1e-16, "1e-16"),
-            (-0.0, "-0"),
+            (-0.0, "0"),
             (-2.5, "-2.5"),
             (1e-5, "0.00001"),
             (123.456, "123.456"),
