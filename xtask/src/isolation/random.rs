@@ -220,7 +220,8 @@ fn explained(play: &Steps, shown: &[String; 2]) -> Option<&'static str> {
     if parted.is_some_and(early) || unseen {
         return Some("an UPDATE locks a batch of rows before it changes the first");
     }
-    if parted.is_some_and(|(a, b)| a.contains("waits") && b.contains("error 1452")) {
+    let held = |a: &str| a.contains("waits") || a.contains("error 1213");
+    if parted.is_some_and(|(a, b)| held(a) && b.contains("error 1452")) {
         return Some("an entry waits for its gap before the row's parent is looked for");
     }
     let more = |(a, b): (&str, &str)| b.contains("waits") && !a.contains("waits") || b.contains("1205");
