@@ -189,7 +189,7 @@ fn sum_of(session: &mut Session, schema: &str, name: &str, quick: bool) -> Resul
         let n = ident(&c.name);
         format!("IF({n} IS NULL, 'N', CONCAT('V', LENGTH({n}), ':', CAST({n} AS BINARY)))")
     };
-    let kept = session.own_rows_of(|session| {
+    let kept = super::show::own_rows_of(session, |session| {
         let t = session.state.snapshot.require_table(schema, name)?;
         let parts: Vec<String> = t.columns.iter().map(part).collect();
         Ok(format!(

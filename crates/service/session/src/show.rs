@@ -75,26 +75,26 @@ impl Session {
 
     /// The rows of a SELECT that the server wrote, run as a statement inside the running one.
     pub(crate) fn own_rows(&mut self, sql: &str) -> Result<RowsSink> {
-        self.own_rows_of(|_| Ok(sql.into()))
-    }
-
-    /// The same; the text follows from definitions, and is made anew when they changed while the query waited for a
-    /// table.
-    pub(crate) fn own_rows_of(&mut self, text: impl Fn(&Session) -> Result<String>) -> Result<RowsSink> {
-        let mut tries = 0;
-        loop {
-            let sql = text(self)?;
-            match self.nested(|inner| rows_of(inner, &sql, None)) {
-                Err(e) if is_stale(&e) && tries < explain::MAX_REPLANS => tries += 1,
-                outcome => return outcome,
-            }
-        }
+        own_rows_of(self, |_| Ok(sql.into()))
     }
 
     /// COM_PROCESS_INFO.
     pub fn show_processlist(&mut self, full: bool, reply: &mut dyn Reply) -> Result<Done> {
         let rows = processlist(self, full);
         self.send_table(&rows, reply)
+    }
+}
+
+/// The rows of a SELECT that the server wrote; its text follows from definitions, and is made anew when they changed
+/// while the query waited for a table.
+pub(crate) fn own_rows_of(session: &mut Session, text: impl Fn(&Session) -> Result<String>) -> Result<RowsSink> {
+    let mut tries = 0;
+    loop {
+        let sql = text(session)?;
+        match session.nested(|inner| rows_of(inner, &sql, None)) {
+            Err(e) if is_stale(&e) && tries < explain::MAX_REPLANS => tries += 1,
+            outcome => return outcome,
+        }
     }
 }
 
