@@ -76,7 +76,7 @@ pub use options::{
     WaitPolicy,
 };
 pub use range::{Cut, KeyRange};
-pub use read::Read;
+pub use read::{FreshLock, Read};
 pub use reader::{SnapshotReader, SnapshotScan};
 pub use recovery::{RecoveryPhase, RecoveryStatus, RecoveryStep};
 pub use row::{RowBuf, RowStamp};

@@ -207,6 +207,31 @@ fn refuse_young(tree: &TreeHandle, maker: TrxId, (store, own, view): (&Store, Tr
     Ok(())
 }
 
+/// The lock that a transaction has taken on a row, by [`Txn::get`] or by a change that returned
+/// [`Update::Changed`](crate::Update::Changed), to let it go when the row does not match.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FreshLock(Option<Option<Mode>>);
+
+impl FreshLock {
+    /// Notes the lock that was taken last, if any: before anything else is read, which may lock, too.
+    #[inline]
+    pub fn note(&mut self, txn: &mut Txn) {
+        if let Some(before) = txn.fresh_lock.take() {
+            self.0 = Some(before);
+        }
+    }
+
+    /// At READ COMMITTED and below: releases the lock, which is on the row with this key. Without effect at higher
+    /// levels, and when it was held before.
+    pub fn release(self, txn: &mut Txn, tree: &TreeHandle, key: &[u8]) {
+        if let Some(before) = self.0
+            && txn.options.isolation <= Isolation::ReadCommitted
+        {
+            txn.owner.unlock_record(&tree.shared.locks, key, before);
+        }
+    }
+}
+
 impl Txn {
     /// Whether the plain reads of a statement lock at SERIALIZABLE where it is a transaction by itself: of all but
     /// SELECT.

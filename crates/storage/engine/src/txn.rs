@@ -680,17 +680,6 @@ impl Txn {
         Scan::open(self, tree, range, options)
     }
 
-    /// At READ COMMITTED and below: releases the lock that this transaction took last on `key`, by [`get`](Txn::get)
-    /// or by a change that returned [`Update::Changed`], for a row that did not match. Without effect at higher
-    /// levels, and when the lock was held before.
-    pub fn unlock_row(&mut self, tree: &TreeHandle, key: &[u8]) {
-        if let Some(before) = self.fresh_lock.take()
-            && self.options.isolation <= Isolation::ReadCommitted
-        {
-            self.owner.unlock_record(&tree.shared.locks, key, before);
-        }
-    }
-
     // ---- index trees ----
 
     /// Adds an entry; `key` = index columns + primary key columns. At most one live entry has this key, which the

@@ -13,7 +13,7 @@ use crate::{
     error::from_engine,
     eval, padding,
 };
-use gannet_engine::{Read, ReadMode, RowBuf, RowStamp, TreeHandle};
+use gannet_engine::{FreshLock, Read, ReadMode, RowBuf, RowStamp, TreeHandle};
 use gannet_plan::{
     physical::{Access, LockWait, Op, Physical, TableScan},
     range::encode_point,
@@ -93,15 +93,13 @@ pub(super) fn run<'p>(
         return Ok(true);
     }
     cx.begin_row()?;
-    let mut waited = false;
+    let mut fresh = FreshLock::default();
     let warned = cx.warnings.mark();
-    let done = attempts((scan, table), &key, &mut waited, cx, &mut change)?;
+    let done = attempts((scan, table), &key, &mut fresh, cx, &mut change)?;
     if !done {
         cx.warnings.back_to(warned);
-    }
-    if waited && !done {
         let tree = codec::row_tree(table, cx.txn.get()?)?;
-        cx.txn.get()?.unlock_row(tree, &key);
+        fresh.release(cx.txn.get()?, tree, &key);
     }
     Ok(done)
 }
@@ -109,11 +107,11 @@ pub(super) fn run<'p>(
 /// So often another may have been faster between the reading of a row and its change; then it is locked before.
 const LATE: u32 = 1;
 
-/// As [`run`]; `waited` says whether the row may be locked because of an attempt that came too late.
+/// As [`run`]; `fresh` notes the row's lock because of an attempt that came too late.
 fn attempts<'p>(
     (scan, table): (&'p TableScan, &'p Table),
     key: &[u8],
-    waited: &mut bool,
+    fresh: &mut FreshLock,
     cx: &mut Cx<'_, 'p>,
     change: &mut impl FnMut(&Found<'_>, &mut Cx<'_, 'p>) -> Result<Tried>,
 ) -> Result<bool> {
@@ -122,7 +120,10 @@ fn attempts<'p>(
     let warned = cx.warnings.mark();
     // At READ COMMITTED a row that does not match is not waited for.
     if scan.filter.is_none() || matches!(scan.lock.wait, LockWait::Wait) {
-        *waited = cx.txn.get()?.queue_up(tree, key).map_err(from_engine)?;
+        let txn = cx.txn.get()?;
+        if txn.queue_up(tree, key).map_err(from_engine)? {
+            fresh.note(txn);
+        }
     }
     let mut late = 0;
     loop {
@@ -146,11 +147,13 @@ fn attempts<'p>(
             }
             Tried::Not => return Ok(false),
             Tried::Late => {
-                *waited = true;
                 cx.warnings.back_to(warned);
                 late += 1;
+                let txn = cx.txn.get()?;
+                fresh.note(txn);
                 if late > LATE {
-                    cx.txn.get()?.lock_first(tree, key).map_err(from_engine)?;
+                    txn.lock_first(tree, key).map_err(from_engine)?;
+                    fresh.note(txn);
                 }
             }
         }

@@ -24,7 +24,9 @@ use crate::{
     error::from_engine,
     eval, padding, typed, vector,
 };
-use gannet_engine::{Cut, Direction, Isolation, KeyRange, Place, Read, RowBuf, Scan, ScanOptions, TreeHandle};
+use gannet_engine::{
+    Cut, Direction, FreshLock, Isolation, KeyRange, Place, Read, RowBuf, Scan, ScanOptions, TreeHandle,
+};
 use gannet_plan::{
     physical::{Access, LockStrength, LockWait, ROW_ID, TableScan},
     range::{Bounds, Limit, encode_access},
@@ -303,11 +305,17 @@ impl<'p> TreeScan<'p> {
         Ok(Some(index))
     }
 
-    /// Lets the row go that was read last behind an index entry.
-    fn unlock_behind(&self, table: &Table, behind: Option<usize>, entry_key: &[u8], cx: &mut Cx<'_, 'p>) -> Result<()> {
+    /// Lets the row go that was read behind an entry of an index.
+    fn unlock_behind(
+        &self,
+        table: &Table,
+        (behind, fresh): (Option<usize>, FreshLock),
+        entry_key: &[u8],
+        cx: &mut Cx<'_, 'p>,
+    ) -> Result<()> {
         let Some(index) = behind else { return Ok(()) };
         let tree = codec::row_tree(table, cx.txn.get()?)?;
-        cx.txn.get()?.unlock_row(tree, table.split_index_key(index, entry_key)?.1);
+        fresh.release(cx.txn.get()?, tree, table.split_index_key(index, entry_key)?.1);
         Ok(())
     }
 
@@ -435,8 +443,8 @@ impl<'p> TreeScan<'p> {
                 keys.push(entry.key.into());
             }
             // A row that fails the filter is let go at once where the level allows it.
-            if cx.shared.settings.locks.unlock(self.scan.lock) && !self.last_passes(table, batch, before, cx)? {
-                self.unlock_behind(table, behind, entry.key, cx)?;
+            if let Some(fresh) = self.unmatched(table, batch, before, cx)? {
+                self.unlock_behind(table, (behind, fresh), entry.key, cx)?;
                 scan.unlock_row(cx.txn.get()?);
             }
         };
@@ -480,6 +488,17 @@ impl<'p> TreeScan<'p> {
         }
         self.reader.pad(table, &mut some, cx);
         Ok(some)
+    }
+
+    /// The lock of the row that was read last, where it is to be let go: no row has come behind the first `before` of
+    /// the batch, or it fails the filter.
+    fn unmatched(&self, table: &Table, batch: &Batch, before: usize, cx: &mut Cx<'_, 'p>) -> Result<Option<FreshLock>> {
+        if !cx.shared.settings.locks.unlock(self.scan.lock) {
+            return Ok(None);
+        }
+        let mut fresh = FreshLock::default();
+        fresh.note(cx.txn.get()?);
+        Ok((!self.last_passes(table, batch, before, cx)?).then_some(fresh))
     }
 
     /// A row has come behind the first `before` of a batch, and passes the filter.
