@@ -359,10 +359,11 @@ fn tables() {
     }
 
     // The manual's rotation.
+    run(&mut c, "USE mysql");
+    logged(&r, "USE mysql");
     run_each(
         &mut c,
         &[
-            "USE mysql",
             "DROP TABLE IF EXISTS general_log2",
             "CREATE TABLE general_log2 LIKE general_log",
             "RENAME TABLE general_log TO general_log_backup, general_log2 TO general_log",
