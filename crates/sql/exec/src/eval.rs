@@ -123,10 +123,13 @@ fn of_elements<'p>(test: &'p OfElements, batch: &Batch, row: usize, cx: &mut Cx<
     let array = eval(&args[test.array], batch, row, cx)?;
     // Errors are in the words of the condition.
     let wanted = eval(&test.wanted, batch, row, cx).unwrap_or(Value::Null);
-    let room = cx.eval_context().room;
+    let context = cx.eval_context();
+    let (stopped, room) = (context.stopped, context.room);
     let document = |value: Value| match value {
         Value::Json(stored) => Json::decode(&stored, room).map(Some),
-        Value::Str(text, _) => Ok(json::parse(text.as_bytes()).ok()),
+        Value::Str(text, collation) => {
+            Ok(gannet_types::convert::parse_json(&text, collation, test.array + 1, "cast_as_array", stopped, room).ok())
+        }
         _ => Ok(None),
     };
     let (array, wanted) = (document(array)?, document(wanted)?);

@@ -88,6 +88,9 @@ fn find(cx: &EvalContext<'_>, collation: CollationId, text: &[u8], what: &[u8], 
     Ok(None)
 }
 
+/// Characters of the longest letter: the Hungarian `ddzs`.
+const LONGEST_LETTER: usize = 4;
+
 /// The same where a letter may have several weights, as `ß`, or several letters one: `what` is found where its weights
 /// are those that the rest of the text begins with, so that a part of such a letter is found, too.
 fn find_elements(
@@ -101,17 +104,25 @@ fn find_elements(
     let chars = charset.char_count(what);
     let (mut wanted, mut met) = (Vec::new(), Vec::new());
     collation.weights(what, &mut wanted);
+    let first = |weights: &[u8]| levels(weights).next().and_then(|level| level.first().copied());
+    let begins_with = first(&wanted);
     let (mut at, mut work) = (from, 0);
     while at < text.len() {
         let rest = &text[at..];
-        let window = &rest[..charset.prefix_len(rest, chars + WINDOW_MARGIN.min(chars + 2))];
         met.clear();
-        collation.weights(window, &mut met);
-        if begins(&met, &wanted) {
-            return Ok(Some(at));
+        collation.weights(&rest[..charset.prefix_len(rest, LONGEST_LETTER)], &mut met);
+        let may_be = begins_with.is_none() || first(&met).is_none_or(|met| Some(met) == begins_with);
+        if may_be {
+            met.clear();
+            let window = &rest[..charset.prefix_len(rest, chars + WINDOW_MARGIN.min(chars + 2))];
+            collation.weights(window, &mut met);
+            if begins(&met, &wanted) {
+                return Ok(Some(at));
+            }
+            work += window.len();
         }
         at += charset.char_len(rest);
-        work += 1 + window.len();
+        work += 1 + LONGEST_LETTER;
         if work >= INTERRUPT_EVERY {
             work = 0;
             rules::check_interrupt(cx)?;
@@ -121,14 +132,13 @@ fn find_elements(
 }
 
 /// Weights of two bytes, by levels, which 0000 divides.
-fn levels(weights: &[u8]) -> Vec<Vec<[u8; 2]>> {
-    let units: Vec<[u8; 2]> = weights.chunks_exact(2).map(|w| [w[0], w[1]]).collect();
-    units.split(|w| *w == [0, 0]).map(<[_]>::to_vec).collect()
+fn levels(weights: &[u8]) -> impl Iterator<Item = &[[u8; 2]]> {
+    weights.as_chunks::<2>().0.split(|w| *w == [0, 0])
 }
 
 /// Each level begins with that of the other one.
 fn begins(weights: &[u8], with: &[u8]) -> bool {
-    levels(weights).iter().zip(levels(with)).all(|(own, other)| own.starts_with(&other))
+    levels(weights).zip(levels(with)).all(|(own, other)| own.starts_with(other))
 }
 
 /// ASCII without control characters, which count for nothing in some collations.
@@ -155,7 +165,7 @@ fn ascii_classes(collation: CollationId) -> Option<&'static [u8; 128]> {
         let is_one = |a: u8, b: u8| {
             let mut weights = Vec::new();
             info.weights(&[a, b], &mut weights);
-            info.has_elements() && levels(&weights)[0].len() == 1
+            info.has_elements() && levels(&weights).next().is_some_and(|first| first.len() == 1)
         };
         if (b'a'..=b'z').any(|a| (b'a'..=b'z').any(|b| is_one(a, b))) {
             return None;

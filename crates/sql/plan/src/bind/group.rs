@@ -4,7 +4,7 @@ use super::depend::determined;
 use super::scope::{Clause, Labels, Scope};
 use super::{Binder, error};
 use crate::expr::{Expr, ExprKind};
-use crate::logical::{Arena, Block, ColId, Label, RelKind, WindowBlock};
+use crate::logical::{Arena, Block, ColId, Label, Query, RelKind, WindowBlock};
 use gannet_parser::ast;
 use gannet_types::{ErrorCode, Result, SqlError, SqlMode};
 
@@ -229,6 +229,24 @@ fn keys_in_subqueries(arena: &mut Arena, block: &Block, keys: &[(Expr, ColId)]) 
         _ => None,
     };
     let keys: Vec<(ColId, ColId)> = keys.iter().filter_map(column).collect();
+    for_each_subquery(arena, block, |arena, number, query| {
+        let mut reads = false;
+        let types = &arena.types;
+        query.for_each_expr_mut(&mut |e| reads |= read_keys(e, &keys, types));
+        if reads {
+            query.columns.iter().for_each(|c| arena.types[c.id as usize].nullable = true);
+        }
+        arena.subqueries[number].free.iter_mut().for_each(|id| {
+            if let Some((_, key)) = keys.iter().find(|(column, _)| column == id) {
+                *id = *key;
+            }
+        });
+    });
+}
+
+/// Calls `f` for the subqueries of the select list, HAVING and ORDER BY, and those within, outer ones first. Gives
+/// their numbers.
+fn for_each_subquery(arena: &mut Arena, block: &Block, mut f: impl FnMut(&mut Arena, usize, &mut Query)) -> Vec<u32> {
     let mut found = Vec::new();
     let items = block.items.iter().map(|i| &i.expr);
     for e in items.chain(&block.having).chain(block.order.iter().map(|k| &k.expr)) {
@@ -239,20 +257,10 @@ fn keys_in_subqueries(arena: &mut Arena, block: &Block, keys: &[(Expr, ColId)]) 
         at += 1;
         let mut query = arena.subqueries[number].query.take();
         query.for_each_expr(&mut |e| subqueries_of(e, &mut found));
-        let mut reads = false;
-        let types = &arena.types;
-        query.for_each_expr_mut(&mut |e| reads |= read_keys(e, &keys, types));
-        if reads {
-            query.columns.iter().for_each(|c| arena.types[c.id as usize].nullable = true);
-        }
-        let subquery = &mut arena.subqueries[number];
-        subquery.query = query;
-        subquery.free.iter_mut().for_each(|id| {
-            if let Some((_, key)) = keys.iter().find(|(column, _)| column == id) {
-                *id = *key;
-            }
-        });
+        f(arena, number, &mut query);
+        arena.subqueries[number].query = query;
     }
+    found
 }
 
 /// Subqueries read a key that is computed by the name that the select list gives it.
@@ -262,20 +270,10 @@ fn aliases_in_subqueries(arena: &mut Arena, block: &Block, keys: &[(Expr, ColId)
     if keys.is_empty() {
         return;
     }
-    let mut found = Vec::new();
-    let items = block.items.iter().map(|i| &i.expr);
-    for e in items.chain(&block.having).chain(block.order.iter().map(|k| &k.expr)) {
-        subqueries_of(e, &mut found);
-    }
-    let mut at = 0;
-    while let Some(number) = found.get(at).map(|n| *n as usize) {
-        at += 1;
-        let mut query = arena.subqueries[number].query.take();
-        query.for_each_expr(&mut |e| subqueries_of(e, &mut found));
+    let found = for_each_subquery(arena, block, |arena, _, query| {
         let types = &arena.types;
         query.for_each_expr_mut(&mut |e| replace_keys(e, &keys, types));
-        arena.subqueries[number].query = query;
-    }
+    });
     // The innermost first: what a subquery reads from around follows from those inside it.
     for number in found.into_iter().rev() {
         let free = arena.free_columns(&arena.subqueries[number as usize].query);
