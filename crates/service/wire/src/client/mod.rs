@@ -3,6 +3,7 @@
 //! Text and binary protocol, native and `caching_sha2_password` authentication, TCP and UNIX sockets, TLS, compression.
 
 mod compressed;
+mod polled;
 mod result;
 mod stream;
 mod tls;
@@ -20,6 +21,7 @@ use crate::flags::{cap, com, ty};
 use crate::frame::{self, Writer};
 use crate::handshake::{Greeting, Login};
 use crate::row::{binary_datetime, binary_time};
+use polled::Polled;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
@@ -327,8 +329,7 @@ impl Connection {
                 Self::over(s, options, false)
             }
             Address::Unix(path) => {
-                let s = UnixStream::connect(path)?;
-                s.set_read_timeout(options.timeout)?;
+                let s = Polled::new(UnixStream::connect(path)?, options.timeout);
                 Self::over(s, options, true)
             }
         }
