@@ -116,9 +116,9 @@ impl Taker for TextRow<'_> {
         string(self.out, text, collation.charset(), self.results);
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn value(&mut self, value: ValueRef<'_>) {
-        text_value(self.out, value.localize(self.zone), self.format, self.results);
+        local_text(self.out, value, self.format, self.results, self.zone);
     }
 }
 
@@ -161,10 +161,29 @@ impl Taker for BinaryColumn<'_> {
         self.value(ValueRef::Str(text, collation));
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn value(&mut self, value: ValueRef<'_>) {
-        binary_value(self.out, self.row, self.at, value.localize(self.zone), self.format, self.results);
+        local_binary(self.out, (self.row, self.at), value, self.format, self.results, self.zone);
     }
+}
+
+/// A value of the rarer kinds. It gets parts of the taker, not the taker, which stays in registers because of that.
+#[inline(never)]
+fn local_text(out: &mut Vec<u8>, v: ValueRef<'_>, f: Format, results: Option<Charset>, zone: &TimeZone) {
+    text_value(out, v.localize(zone), f, results);
+}
+
+/// As [`local_text`].
+#[inline(never)]
+fn local_binary(
+    out: &mut Vec<u8>,
+    (row, at): (BinaryRow, usize),
+    v: ValueRef<'_>,
+    f: Format,
+    results: Option<Charset>,
+    zone: &TimeZone,
+) {
+    binary_value(out, row, at, v.localize(zone), f, results);
 }
 
 /// The text of a long value as it travels, behind its length; `None` for those that are no texts or documents.

@@ -10,7 +10,10 @@ use crate::{
     sink::{ResultSink, Stored},
 };
 use gannet_engine::{KeyRange, Read, RowBuf, ScanOptions};
-use gannet_plan::{plan::PointSelect, range::encode_point};
+use gannet_plan::{
+    plan::PointSelect,
+    range::{Bounds, encode_point},
+};
 use gannet_telemetry::{Counter, add_all};
 use gannet_types::Result;
 
@@ -19,6 +22,7 @@ use gannet_types::Result;
 pub struct DirectBuffers {
     key: Vec<u8>,
     row: RowBuf,
+    pub(crate) bounds: Bounds,
 }
 
 /// Runs a point select. Returns the number of rows: 0 or 1.

@@ -40,22 +40,27 @@ pub fn run<'p>(cx: &mut Cx<'_, 'p>, buffers: &mut DirectBuffers, sink: &mut dyn 
     match &plan.kind {
         PlanKind::PointSelect(point) if padding::is_on(cx) => {
             add_all([(Counter::HandlerCommit, 1), (Counter::HandlerExternalLock, 2)]);
-            query(&point.query, sink, cx)
+            query(&point.query, buffers, sink, cx)
         }
         PlanKind::PointSelect(point) => {
             let sent = direct::point_select(point, buffers, sink, cx)?;
             Ok(Outcome::Rows { sent })
         }
-        PlanKind::Query(root) => query(root, sink, cx),
+        PlanKind::Query(root) => query(root, buffers, sink, cx),
         PlanKind::Insert(insert) => dml::insert(insert, cx).map(Outcome::Affected),
         PlanKind::Update(update) => dml::update(update, cx).map(Outcome::Affected),
         PlanKind::Delete(delete) => dml::delete(delete, cx).map(Outcome::Affected),
     }
 }
 
-fn query<'p>(root: &'p Physical, sink: &mut dyn ResultSink, cx: &mut Cx<'_, 'p>) -> Result<Outcome> {
+fn query<'p>(
+    root: &'p Physical,
+    buffers: &mut DirectBuffers,
+    sink: &mut dyn ResultSink,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Outcome> {
     if let Some(direct) = ops::Direct::of(root, cx)? {
-        let sent = direct.run(sink, cx)?;
+        let sent = direct.run(&mut buffers.bounds, sink, cx)?;
         cx.counts.sent = sent;
         return Ok(Outcome::Rows { sent });
     }

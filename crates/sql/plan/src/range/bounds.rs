@@ -85,6 +85,11 @@ impl Bounds {
         self.ranges = self.ranges.get(number).copied().into_iter().collect();
     }
 
+    /// They take little memory, also when they are not in use.
+    pub fn is_small(&self) -> bool {
+        !self.ranges.spilled() && self.bytes.capacity() + self.prefix.capacity() <= 16 * KEYS_AT_HAND
+    }
+
     /// No ranges.
     pub fn clear(&mut self) {
         self.bytes.clear();

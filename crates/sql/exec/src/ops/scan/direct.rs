@@ -10,6 +10,7 @@ use crate::{
 use gannet_engine::Isolation;
 use gannet_plan::physical::{Physical, TableScan};
 use gannet_plan::plan::ResultColumn;
+use gannet_plan::range::Bounds;
 use gannet_schema::Table;
 use gannet_telemetry::{Counter, add};
 use gannet_types::{Result, SqlType, TimeZone};
@@ -60,9 +61,10 @@ impl<'p> Direct<'p> {
         Ok(Some(Direct { scan, types: &input.types, columns }))
     }
 
-    /// Runs it; how many rows it has sent.
-    pub(crate) fn run(&self, sink: &mut dyn ResultSink, cx: &mut Cx<'_, 'p>) -> Result<u64> {
+    /// Runs it; how many rows it has sent. `bounds` is memory for the ranges that it reads.
+    pub(crate) fn run(&self, bounds: &mut Bounds, sink: &mut dyn ResultSink, cx: &mut Cx<'_, 'p>) -> Result<u64> {
         let scan = &mut TreeScan::new(self.scan, &self.scan.access, self.types);
+        scan.bounds = std::mem::take(bounds);
         let table = scan.table(cx);
         let zone = &cx.shared.settings.time_zone;
         let mut to = Delivery { header: &cx.shared.plan.columns, columns: self.columns, sink, zone, sent: 0 };
@@ -82,7 +84,11 @@ impl<'p> Direct<'p> {
         if to.sent == 0 {
             to.sink.begin(to.header)?;
         }
-        Ok(to.sent)
+        let sent = to.sent;
+        if scan.bounds.is_small() {
+            *bounds = std::mem::take(&mut scan.bounds);
+        }
+        Ok(sent)
     }
 }
 
@@ -122,7 +128,7 @@ fn send_range<'p>(
 ) -> Result<()> {
     let Some(mut open) = scan.open.take() else { return Ok(()) };
     let verify = open.must_verify();
-    let mut read = 0u64;
+    let (mut read, mut looked) = (0u64, 0);
     loop {
         if secondary.is_none() {
             let mut outcome = Ok(());
@@ -131,11 +137,8 @@ fn send_range<'p>(
                 outcome.is_ok()
             });
             outcome?;
-            read += taken;
             // A leaf has some hundreds of rows.
-            if taken > 0 {
-                cx.check_interrupt()?;
-            }
+            read += taken;
         }
         match secondary {
             None => match open.next_row(cx.txn.get()?).map_err(from_engine)? {
@@ -153,7 +156,8 @@ fn send_range<'p>(
             }
         }
         read += 1;
-        if read.is_multiple_of(LOOK) {
+        if read - looked >= LOOK {
+            looked = read;
             cx.check_interrupt()?;
         }
     }
