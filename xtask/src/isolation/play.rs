@@ -17,7 +17,17 @@ const UNTOLD: Duration = Duration::from_secs(4);
 pub(super) struct Stage {
     control: Connection,
     sessions: Vec<Session>,
+    /// Its version.
+    server: String,
 }
+
+/// What tells who waits for whom; a server that has not one of them says so.
+const LOCKS: [&str; 4] = [
+    "SELECT * FROM information_schema.PROCESSLIST",
+    "SELECT * FROM information_schema.INNODB_TRX",
+    "SELECT * FROM performance_schema.data_locks",
+    "SELECT * FROM performance_schema.data_lock_waits",
+];
 
 /// Sessions of a stage.
 pub(super) const SESSIONS: usize = 4;
@@ -122,8 +132,9 @@ impl Stage {
         for sql in made.into_iter().chain(SCENES.iter().flat_map(|scene| scene.tables).copied()) {
             control.query(sql).map_err(|e| format!("{sql}: {e}"))?;
         }
+        let server = control.query("SELECT VERSION()").map_err(|e| e.to_string())?.texts().concat().concat();
         let sessions = (0..SESSIONS).map(|_| Session::open(address, database)).collect::<Result<_, _>>()?;
-        Ok(Stage { control, sessions })
+        Ok(Stage { control, sessions, server })
     }
 
     /// Sets the level of all sessions.
@@ -146,8 +157,29 @@ impl Stage {
         rows.first().and_then(|r| r.get(1)?.parse().ok()).ok_or_else(|| "no number of lock waits".to_owned())
     }
 
+    /// What went wrong, on which server, and who waits there for whom.
+    fn state(&mut self, what: &str) -> String {
+        let mut text = format!("{}: {what}", self.server);
+        for sql in LOCKS {
+            let _ = write!(text, "\n  {sql}");
+            match self.control.query(sql) {
+                Ok(set) => {
+                    let names: Vec<&str> = set.columns.iter().map(|c| c.name.as_str()).collect();
+                    let _ = write!(text, "\n    {}", names.join(" | "));
+                    set.texts().iter().for_each(|row| _ = write!(text, "\n    {}", row.join(" | ")));
+                }
+                Err(e) => _ = write!(text, ": {e}"),
+            }
+        }
+        text
+    }
+
     /// Takes the steps in one order. `patience`: for how long everybody has to stand still to be taken for waiting.
     pub(super) fn play(&mut self, play: &Play<'_>, order: &[u8], patience: Duration) -> Result<Played, String> {
+        self.whole(play, order, patience).map_err(|e| self.state(&e))
+    }
+
+    fn whole(&mut self, play: &Play<'_>, order: &[u8], patience: Duration) -> Result<Played, String> {
         // Truncated, not deleted: what purge has not removed yet would take part in locking.
         for name in play.scene.names {
             self.run(&format!("TRUNCATE TABLE {name}"))?;
@@ -164,17 +196,23 @@ impl Stage {
             Ok((_, busy)) => *busy,
             Err(e) => return Err(e.clone()),
         };
-        let mut left: Vec<usize> = (0..play.sessions.len()).collect();
+        let mut left: Vec<usize> = (0..play.sessions.len()).filter(|&who| busy[who].is_some()).collect();
+        for who in (0..play.sessions.len()).filter(|&who| busy[who].is_none()) {
+            self.sessions[who].must("ROLLBACK").map_err(|e| format!("{}: {e}", name(who)))?;
+        }
         let begin = Instant::now();
         while !left.is_empty() {
-            left.retain(|&who| {
-                if busy[who].is_some() && self.sessions[who].told(Duration::from_millis(1)).is_some() {
-                    busy[who] = None;
+            for who in std::mem::take(&mut left) {
+                if self.sessions[who].told(Duration::from_millis(1)).is_none() {
+                    left.push(who);
+                    continue;
                 }
-                busy[who].is_some() || self.sessions[who].must("ROLLBACK").is_err()
-            });
+                self.sessions[who].must("ROLLBACK").map_err(|e| format!("{}: {e}", name(who)))?;
+            }
             if begin.elapsed() > HANG {
-                return Err("sessions wait although nobody is left to wait for".to_owned());
+                let who: Vec<String> =
+                    left.iter().map(|&who| format!("{}{}", name(who), busy[who].unwrap_or_default())).collect();
+                return Err(format!("{} wait although nobody is left to wait for", who.join(", ")));
             }
         }
         let (mut line, stuck) = match played {

@@ -266,6 +266,9 @@ pub(super) fn compare(a: &mut Stage, b: &mut Stage, seed: u64, plays: u64) -> Re
     for seed in seed..seed + plays {
         let mut play = Steps::any(&mut Random::new(seed));
         steps += play.taken.len();
+        if plays == 1 {
+            println!("seed {seed}:{}", play.text());
+        }
         let lost = |e: String| format!("seed {seed}:{}\n  {e}", play.text());
         if play.differ(&mut pair, PATIENCE[0]).map_err(lost)?.is_none() {
             continue;

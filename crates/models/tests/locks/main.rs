@@ -10,7 +10,7 @@ extern crate self as gannet_runtime;
 
 use std::time::Duration;
 
-pub use real_base::{CachePadded, Reader, TreeId, TrxId, Writer, paranoid, prefetch};
+pub use real_base::{CachePadded, PARANOID, Reader, TreeId, TrxId, Writer, check, paranoid, prefetch};
 
 #[path = "../models/sync.rs"]
 #[allow(dead_code)]

@@ -36,6 +36,33 @@ fn no_end_of_a_transaction_is_missed() {
     );
 }
 
+/// A transaction ends; one that was about to wait for it sees that by itself, and waits for another at once.
+fn one_end_after_another() {
+    let table = LockTable::new();
+    let active = Shared::new([AtomicBool::new(true), AtomicBool::new(true)]);
+    let writers = [1, 2].map(|n| {
+        let (writer, active) = (table.owner(n), active.clone());
+        writer.set_trx(TrxId(n));
+        move || {
+            active[n as usize - 1].store(false, SeqCst);
+            writer.release_all();
+        }
+    });
+    let threads = writers.map(thread::spawn);
+    let waiter = table.owner(3);
+    for n in [1, 2] {
+        let goes_on = || active[n as usize - 1].load(SeqCst);
+        waiter.wait_trx(TrxId(n), goes_on, FOREVER).unwrap();
+        assert!(!goes_on(), "the end of another was taken for that of {n}");
+    }
+    threads.into_iter().for_each(|t| t.join().unwrap());
+}
+
+#[test]
+fn an_end_ends_no_later_wait() {
+    sound_and_weakened("wakes::an_end_ends_no_later_wait", 3, one_end_after_another, &[]);
+}
+
 /// Three that want one row, of which the first has it.
 fn one_row() {
     let table = LockTable::new();

@@ -7,7 +7,7 @@ use gannet_base::sync::atomic::Ordering::{Relaxed, SeqCst};
 use gannet_telemetry::Wait as WaitEvent;
 
 use crate::intervals::{Intervals, OwnedCut};
-use crate::owner::{Edge, Owner, Target};
+use crate::owner::{Edge, Owner, Pending, Target};
 use crate::tree::{TreeLocks, after_counter};
 use crate::{Cut, LockError, LockOwner, Wait};
 
@@ -15,13 +15,13 @@ use crate::{Cut, LockError, LockOwner, Wait};
 #[derive(Default)]
 pub(crate) struct GapSet {
     locked: Intervals,
-    waiting: Vec<(Arc<Owner>, Arc<[u8]>)>,
+    waiting: Vec<(Pending, Arc<[u8]>)>,
 }
 
 impl GapSet {
     /// Adds an interval. True if the owner had none.
     fn add(&mut self, owner: &Arc<Owner>, low: Cut<'_>, high: Cut<'_>) -> bool {
-        if self.waiting.iter().any(|(o, _)| !Arc::ptr_eq(o, owner)) {
+        if self.waiting.iter().any(|(w, _)| !Arc::ptr_eq(&w.owner, owner)) {
             // An owner that waits for one of them may now wait for this owner too.
             owner.blocks.store(true, Relaxed);
         }
@@ -51,10 +51,10 @@ impl TreeLocks {
         }
         self.gaps.fetch_sub(1, SeqCst);
         let mut waiting = std::mem::take(&mut set.waiting);
-        waiting.retain(|(o, key)| {
-            let free = !set.blocked(o, key);
-            if free && o.grant() {
-                granted.push(o.clone());
+        waiting.retain(|(wait, key)| {
+            let free = !set.blocked(&wait.owner, key);
+            if free && wait.grant() {
+                granted.push(wait.owner.clone());
             }
             !free
         });
@@ -98,22 +98,27 @@ impl LockOwner {
     /// Waits until no other owner's gap is over `key`. The caller then descends again and looks again.
     pub fn wait_insert(&self, tree: &Arc<TreeLocks>, key: &[u8], wait: Wait) -> Result<(), LockError> {
         let me = &self.inner;
-        {
+        let (pending, limit) = {
             let mut set = tree.gap_set.lock();
             if !set.blocked(me, key) {
                 return Ok(());
             }
-            Self::limit(wait)?;
+            let limit = Self::limit(wait)?;
             let key: Arc<[u8]> = key.into();
-            me.begin_wait(Target::Insert { tree: tree.clone(), key: key.clone() });
+            let pending = me.begin_wait(Target::Insert { tree: tree.clone(), key: key.clone() });
             set.locked.over(&key, |o| {
                 o.blocks.store(true, Relaxed);
                 true
             });
-            set.waiting.push((me.clone(), key));
-        }
-        let abandon = || tree.gap_set.lock().waiting.retain(|(o, _)| !Arc::ptr_eq(o, me));
-        self.wait(WaitEvent::RowLock, Self::limit(wait)?, abandon)
+            set.waiting.push((pending.clone(), key));
+            (pending, limit)
+        };
+        let abandon = || tree.gap_set.lock().waiting.retain(|(w, _)| !Arc::ptr_eq(&w.owner, me));
+        let has_reason = || {
+            let set = tree.gap_set.lock();
+            set.blocked(me, key) && set.waiting.iter().any(|(w, _)| Arc::ptr_eq(&w.owner, me))
+        };
+        self.wait(pending, WaitEvent::RowLock, limit, abandon, has_reason)
     }
 
     /// Releases all gap locks of this owner (record locks stay): READ COMMITTED keeps none between statements.

@@ -20,7 +20,7 @@ use gannet_telemetry::{Counter, count};
 use crate::deadlock::{Deadlock, DeadlockMember, Graph, State};
 use crate::info::{LockKind, Party};
 use crate::mdl::SeenObjects;
-use crate::owner::{Edge, Owner, Target};
+use crate::owner::{Edge, Owner, Pending, Target};
 use crate::queue::SeenQueues;
 use crate::table::LockTable;
 use crate::{LockOwner, Mode};
@@ -36,24 +36,28 @@ struct Seen {
 #[must_use]
 pub(crate) struct Entered(u64);
 
-/// A member of a path: the owner, its target, and the number of its wait.
+/// A member of a path: an owner's wait, and what it waits for.
 struct Step {
-    owner: Arc<Owner>,
+    wait: Pending,
     target: Target,
-    wait: u64,
 }
 
 impl Step {
-    fn of(owner: Arc<Owner>) -> Option<Step> {
-        let (target, wait) = owner.target()?;
-        Some(Step { owner, target, wait })
+    fn of(owner: &Arc<Owner>) -> Option<Step> {
+        let wait = Pending::of(owner)?;
+        Some(Step { target: owner.target()?, wait })
+    }
+
+    fn owner(&self) -> &Arc<Owner> {
+        &self.wait.owner
     }
 }
 
 impl Graph {
     /// Called when the owner has begun to wait: breaks the cycles that this closes. Returns what [`Graph::leave`]
     /// needs.
-    pub(crate) fn enter(&self, table: &LockTable, me: &Arc<Owner>) -> Entered {
+    pub(crate) fn enter(&self, table: &LockTable, pending: &Pending) -> Entered {
+        let me = &pending.owner;
         let trx = me.trx.load(Relaxed);
         // Another owner that begins to wait for this one sets `blocks`, then comes here and reads whether this owner
         // waits. This owner published that it waits, and now reads `blocks`. One of them sees the other.
@@ -78,27 +82,25 @@ impl Graph {
             count(Counter::LockDeadlockRounds);
             let Some(cycle) = state.cycle(table, me) else { return };
             // If each member still waits as it did when the search read it, then all of them waited at one moment.
-            if !cycle.iter().all(|s| s.owner.still_waits(s.wait)) {
+            if !cycle.iter().all(|s| s.wait.lasts()) {
                 count(Counter::LockDeadlockFalsePositives);
                 continue;
             }
-            let Some(victim) = cycle.iter().min_by_key(|s| s.owner.price(s.owner.id == me.id)).map(|s| s.owner.clone())
-            else {
-                return;
-            };
+            let price = |s: &&Step| s.owner().price(s.owner().id == me.id);
+            let Some(victim) = cycle.iter().min_by_key(price).map(|s| &s.wait) else { return };
             // If the victim was granted or gave up meanwhile, search again.
             if victim.condemn() {
                 count(Counter::InnodbDeadlocks);
-                state.report(table, &cycle, &victim);
+                state.report(table, &cycle, &victim.owner);
             }
         }
     }
 
     /// Called when the owner's time is up. The lock is held so that during a search a waiter may be granted but not
     /// vanish: the search would lose what lies behind it (INV-LOCK-5).
-    pub(crate) fn give_up(&self, me: &Owner) {
+    pub(crate) fn give_up(&self, wait: &Pending) {
         let _no_search = self.0.lock();
-        me.give_up();
+        wait.give_up();
     }
 
     pub(crate) fn leave(&self, entered: Entered) {
@@ -115,8 +117,8 @@ impl Graph {
     pub(crate) fn blockers(&self, table: &LockTable, owner: &Arc<Owner>) -> Vec<Edge> {
         let state = self.0.lock();
         let mut out = Vec::new();
-        if let Some((target, _)) = owner.target() {
-            state.blockers(table, (owner, &target), None, &mut Seen::default(), &mut out);
+        if let Some(step) = Step::of(owner) {
+            state.blockers(table, (owner, &step.target), None, &mut Seen::default(), &mut out);
         }
         out
     }
@@ -142,7 +144,7 @@ impl State {
             Target::Record(wanted) => {
                 let me = me.and_then(|m| match &m.target {
                     Target::Record(w) if w.mode == Mode::Exclusive && w.same_record(wanted) => {
-                        Some((&m.owner, w.ticket))
+                        Some((m.owner(), w.ticket))
                     }
                     _ => None,
                 });
@@ -156,7 +158,7 @@ impl State {
             }
             Target::Mdl { object, mode } => {
                 let here = |m: &&Step| matches!(&m.target, Target::Mdl { object: o, .. } if o == object);
-                object.blockers((owner, *mode), me.filter(here).map(|m| &m.owner), &mut seen.objects, out);
+                object.blockers((owner, *mode), me.filter(here).map(Step::owner), &mut seen.objects, out);
             }
         }
     }
@@ -166,12 +168,12 @@ impl State {
         let mut seen = HashSet::from([me.id]);
         let mut looked_at = Seen::default();
         // By which step each owner was reached: the predecessor's index in `steps`.
-        let mut steps = vec![(Step::of(me.clone())?, usize::MAX)];
+        let mut steps = vec![(Step::of(me)?, usize::MAX)];
         let mut stack = vec![0];
         let mut edges = Vec::new();
         while let Some(at) = stack.pop() {
             let step = &steps[at].0;
-            self.blockers(table, (&step.owner, &step.target), Some(&steps[0].0), &mut looked_at, &mut edges);
+            self.blockers(table, (step.owner(), &step.target), Some(&steps[0].0), &mut looked_at, &mut edges);
             self.steps += edges.len() as u64;
             let mut between: Option<usize> = None;
             for edge in edges.drain(..) {
@@ -182,9 +184,9 @@ impl State {
                 let mut from = at;
                 if let Some(via) = edge.via {
                     from = match between {
-                        Some(i) if Arc::ptr_eq(&steps[i].0.owner, &via) => i,
+                        Some(i) if Arc::ptr_eq(steps[i].0.owner(), &via) => i,
                         _ => {
-                            let Some(step) = Step::of(via) else { continue };
+                            let Some(step) = Step::of(&via) else { continue };
                             steps.push((step, at));
                             steps.len() - 1
                         }
@@ -194,7 +196,7 @@ impl State {
                 if closes {
                     return Some(path(steps, from));
                 }
-                if let Some(step) = Step::of(edge.to) {
+                if let Some(step) = Step::of(&edge.to) {
                     steps.push((step, from));
                     stack.push(steps.len() - 1);
                 }
@@ -206,11 +208,11 @@ impl State {
     fn report(&mut self, table: &LockTable, cycle: &[Step], victim: &Arc<Owner>) {
         let said = |party: &Party| table.describe.get().map_or(Vec::new(), |describe| describe(party.thread));
         let member = |s: &Step| DeadlockMember {
-            party: Party::of(&s.owner),
-            session: said(&Party::of(&s.owner)),
+            party: Party::of(s.owner()),
+            session: said(&Party::of(s.owner())),
             waits_for: LockKind::wanted(&s.target),
-            weight: s.owner.weight.load(Relaxed),
-            victim: Arc::ptr_eq(&s.owner, victim),
+            weight: s.owner().weight.load(Relaxed),
+            victim: Arc::ptr_eq(s.owner(), victim),
         };
         let members = cycle.iter().map(member).collect();
         self.last = Some(Deadlock { unix_micros: WallTime::now().micros(), members });

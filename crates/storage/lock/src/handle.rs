@@ -9,9 +9,14 @@ use gannet_base::sync::atomic::Ordering::Relaxed;
 use gannet_runtime::{Unpark, now_ns, park};
 use gannet_telemetry::{Counter, Wait as WaitEvent, add, count, note_row_lock, sub};
 
-use crate::owner::{Held, Owner};
+use crate::owner::{Held, Owner, Pending};
 use crate::table::LockTable;
 use crate::{LockError, Wait};
+
+/// In builds for tests a waiter looks now and then whether it has a reason to wait. What it sees may be out of date by
+/// the time of a step of others, so it believes what it has seen a few times.
+const LOOKS: bool = gannet_base::PARANOID || cfg!(debug_assertions);
+const LOOK_NS: u64 = 1_000_000_000;
 
 /// Holds locks and waits: one for each session (reused by its transactions) or background transaction. One task uses
 /// it at a time.
@@ -71,8 +76,16 @@ impl LockOwner {
         held.records.is_empty() && held.gaps.is_empty() && held.ranges.is_empty()
     }
 
-    /// Parks until the wait is decided. `abandon` takes the owner out of the queue when it was not granted.
-    pub(crate) fn wait(&self, event: WaitEvent, limit: Duration, abandon: impl FnOnce()) -> Result<(), LockError> {
+    /// Parks until the wait is decided. `abandon` takes the owner out of the queue when it was not granted. `has_reason`
+    /// tells whether the wait is in its queue and there is what it waits for (INV-LOCK-9).
+    pub(crate) fn wait(
+        &self,
+        pending: Pending,
+        event: WaitEvent,
+        limit: Duration,
+        abandon: impl FnOnce(),
+        has_reason: impl Fn() -> bool,
+    ) -> Result<(), LockError> {
         let me = &self.inner;
         let start = now_ns();
         let deadline = start.saturating_add(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
@@ -81,16 +94,23 @@ impl LockOwner {
             count(Counter::InnodbRowLockWaits);
             add(Counter::InnodbRowLockCurrentWaits, 1);
         }
-        let entered = self.table.graph.enter(&self.table, me);
+        let entered = self.table.graph.enter(&self.table, &pending);
         let mut reason = LockError::Timeout;
+        let mut in_vain = 0;
         while me.is_waiting() {
-            let ended = match park(event, Some(deadline)) {
+            let look = if LOOKS { deadline.min(now_ns().saturating_add(LOOK_NS)) } else { deadline };
+            let ended = match park(event, Some(look)) {
                 Unpark::Woken => continue,
+                Unpark::TimedOut if look < deadline => {
+                    in_vain = if has_reason() || !pending.lasts() { 0 } else { in_vain + 1 };
+                    gannet_base::check!(in_vain < 3, "{self:?} waits for nothing: {:#?}", self.table.waits());
+                    continue;
+                }
                 Unpark::TimedOut => LockError::Timeout,
                 Unpark::Interrupted => LockError::Killed,
             };
             reason = ended;
-            self.table.graph.give_up(me);
+            self.table.graph.give_up(&pending);
         }
         self.table.graph.leave(entered);
         if row {

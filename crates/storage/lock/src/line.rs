@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use gannet_base::sync::Arc;
 
 use crate::Mode;
-use crate::owner::Owner;
+use crate::owner::{Owner, Pending};
 use crate::types::Ticket;
 
 /// How long a batch may last.
@@ -30,7 +30,7 @@ pub(crate) struct Holder {
 
 /// An owner that waits.
 pub(crate) struct Waiter {
-    pub(crate) owner: Arc<Owner>,
+    pub(crate) wait: Pending,
     pub(crate) ticket: Ticket,
     /// Where it runs: see [`gannet_runtime::site`].
     pub(crate) site: usize,

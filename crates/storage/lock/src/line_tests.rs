@@ -3,13 +3,19 @@
 use gannet_base::sync::Arc;
 
 use crate::line::{BATCH_NS, Line, Waiter};
-use crate::owner::Owner;
+use crate::owner::{Owner, Target};
 use crate::types::Ticket;
+use gannet_base::TrxId;
+
+fn waiter(id: u64, ticket: Ticket, site: usize) -> Waiter {
+    let wait = Arc::new(Owner::new(id, 0)).begin_wait(Target::Trx { trx: TrxId::ZERO, at: None });
+    Waiter { wait, ticket, site }
+}
 
 fn line(sites: &[usize]) -> Line {
     let mut line = Line::default();
     for (i, &site) in sites.iter().enumerate() {
-        line.add(Waiter { owner: Arc::new(Owner::new(i as u64, 0)), ticket: Ticket::new(i as u64 + 1, false), site });
+        line.add(waiter(i as u64, Ticket::new(i as u64 + 1, false), site));
     }
     line
 }
@@ -19,11 +25,11 @@ fn serve(line: &mut Line, now: impl Fn(u64) -> u64, mut arrives: impl FnMut(u64)
     let (mut site, mut turns, mut order) = (0, 0, Vec::new());
     while let Some(w) = line.take_next(site, now(turns)) {
         site = w.site;
-        order.push(w.owner.id);
+        order.push(w.wait.owner.id);
         turns += 1;
         if let Some(site) = arrives(turns) {
             let id = 100 + turns;
-            line.add(Waiter { owner: Arc::new(Owner::new(id, 0)), ticket: Ticket::new(id, false), site });
+            line.add(waiter(id, Ticket::new(id, false), site));
         }
     }
     order
@@ -53,7 +59,7 @@ fn a_batch_ends_with_its_time() {
 #[test]
 fn a_raise_is_not_passed_over() {
     let mut line = line(&[0, 0, 0]);
-    assert_eq!(line.take_next(0, 0).map(|w| w.owner.id), Some(0));
-    line.add(Waiter { owner: Arc::new(Owner::new(9, 0)), ticket: Ticket::new(50, true), site: 1 });
-    assert_eq!(line.take_next(0, 0).map(|w| w.owner.id), Some(9));
+    assert_eq!(line.take_next(0, 0).map(|w| w.wait.owner.id), Some(0));
+    line.add(waiter(9, Ticket::new(50, true), 1));
+    assert_eq!(line.take_next(0, 0).map(|w| w.wait.owner.id), Some(9));
 }

@@ -30,7 +30,7 @@ impl LockTable {
                     let info =
                         |o: &Arc<Owner>, mode, granted| LockInfo { party: Party::of(o), kind: kind(mode), granted };
                     out.extend(queue.holders().map(|h| info(&h.owner, h.mode, true)));
-                    out.extend(queue.waiters().map(|(w, mode)| info(&w.owner, mode, false)));
+                    out.extend(queue.waiters().map(|(w, mode)| info(&w.wait.owner, mode, false)));
                     match queue.chained() {
                         Some(next) => queue = next,
                         None => break,

@@ -26,7 +26,7 @@ use gannet_base::sync::{Arc, Mutex};
 use gannet_runtime::now_ns;
 use gannet_telemetry::Wait as WaitEvent;
 
-use crate::owner::{Edge, Owner, Target};
+use crate::owner::{Edge, Owner, Pending, Target};
 use crate::{LockError, LockOwner, LockTable, Party, Wait};
 
 /// What a session may do with a table.
@@ -146,9 +146,9 @@ struct Request {
     raise: bool,
     /// The row that the request belongs to, and the objects that follow in it.
     row: Option<Ahead>,
-    /// A place that was taken for a row whose owner has not come here yet: it holds up what is behind it, and nobody
-    /// grants it.
-    place: bool,
+    /// The wait that a grant ends. Without one it is a place that was taken for a row whose owner has not come here
+    /// yet: it holds up what is behind it, and nobody grants it.
+    wait: Option<Pending>,
 }
 
 /// The rest of a row of locks.
@@ -243,6 +243,17 @@ impl State {
             || self.slot_users.iter().any(|(o, m)| m.conflicts(mode) && !Arc::ptr_eq(o, owner))
     }
 
+    /// Whether the owner stands in line for a reason: the one at the front is not to be granted.
+    fn has_reason(&self, owner: &Arc<Owner>) -> bool {
+        let in_line = self.waiting.iter().any(|r| Arc::ptr_eq(&r.owner, owner));
+        let held_up = |r: &Request| match &r.wait {
+            Some(wait) => !wait.lasts() || self.blocked(&r.owner, r.mode),
+            // The row that the place was taken for lasts.
+            None => r.owner.row.load(Relaxed) % 2 == 1,
+        };
+        in_line && self.waiting.front().is_some_and(held_up)
+    }
+
     /// Where a request stands in line.
     fn line(&self, mode: MdlMode, raise: bool) -> usize {
         if !raise && mode != MdlMode::Exclusive {
@@ -287,11 +298,11 @@ impl Object {
     /// Grants waiting requests from the front as far as possible, then sets the flags for the requests that are left.
     fn grant_waiting(&self, state: &mut State, table: &LockTable, granted: &mut Granted) {
         while let Some(front) = state.waiting.front() {
-            if front.place || front.owner.is_waiting() && state.blocked(&front.owner, front.mode) {
+            if front.wait.as_ref().is_none_or(|w| w.lasts() && state.blocked(&front.owner, front.mode)) {
                 break;
             }
-            let Some(Request { owner, mode, row, .. }) = state.waiting.pop_front() else { break };
-            if owner.grant() {
+            let Some(Request { owner, mode, row, wait, .. }) = state.waiting.pop_front() else { break };
+            if wait.is_some_and(|w| w.grant()) {
                 state.add_holder(&owner, mode);
                 granted.rows.extend(row.map(|ahead| (owner.clone(), ahead)));
                 granted.owners.push(owner);
@@ -309,7 +320,7 @@ impl Object {
             return;
         }
         let at = state.line(MdlMode::Exclusive, false);
-        let request = Request { owner: owner.clone(), mode: MdlMode::Exclusive, raise: false, row: None, place: true };
+        let request = Request { owner: owner.clone(), mode: MdlMode::Exclusive, raise: false, row: None, wait: None };
         state.waiting.insert(at, request);
         owner.blocks.store(true, Relaxed);
         // If the owner begins to wait for something else just now, its search finds this place, or the place goes.
@@ -327,7 +338,7 @@ impl Object {
         {
             let mut state = self.state.lock();
             let before = state.waiting.len();
-            state.waiting.retain(|r| !(r.place && Arc::ptr_eq(&r.owner, owner)));
+            state.waiting.retain(|r| !(r.wait.is_none() && Arc::ptr_eq(&r.owner, owner)));
             if state.waiting.len() < before {
                 self.grant_waiting(&mut state, table, &mut granted);
             }
@@ -389,12 +400,12 @@ impl MdlObject {
             if me.is_some_and(|me| Arc::ptr_eq(&r.owner, me)) {
                 return out.push(Edge { to: r.owner.clone(), via: None });
             }
-            // An owner that has given up but is still in the queue waits for nothing.
-            if r.place && r.owner.is_waiting() {
-                // It waits elsewhere.
-                out.push(Edge { to: r.owner.clone(), via: None });
-            } else if r.owner.is_waiting() {
-                ahead[r.mode as usize - 1] = Some(&r.owner);
+            match &r.wait {
+                Some(wait) if wait.lasts() => ahead[r.mode as usize - 1] = Some(&r.owner),
+                // It has given up but is still in the queue: it waits for nothing.
+                Some(_) => {}
+                None if r.owner.is_waiting() => out.push(Edge { to: r.owner.clone(), via: None }),
+                None => {}
             }
         }
         if !in_line {
@@ -473,7 +484,7 @@ impl LockTable {
                 granted,
             };
             out.extend(state.holders.iter().map(|(o, m)| info(o, *m, true)));
-            out.extend(state.waiting.iter().filter(|r| !r.place).map(|r| info(&r.owner, r.mode, false)));
+            out.extend(state.waiting.iter().filter(|r| r.wait.is_some()).map(|r| info(&r.owner, r.mode, false)));
         }
         for owner in self.owners() {
             for slot in &owner.slots.words {
@@ -539,36 +550,39 @@ impl LockOwner {
         row: Option<Ahead>,
     ) -> Result<Place, LockError> {
         let me = &self.inner;
-        {
+        let (pending, limit) = {
             let mut state = object.0.state.lock();
             // A place that was taken for this request is its own.
-            let place = state.waiting.iter().position(|r| r.place && Arc::ptr_eq(&r.owner, me));
+            let place = state.waiting.iter().position(|r| r.wait.is_none() && Arc::ptr_eq(&r.owner, me));
             if let Some(place) = place {
                 state.waiting.remove(place);
             }
             // The flags are raised before the slots are read, so that no use is missed.
             let at = place.filter(|_| !raise).unwrap_or_else(|| state.line(mode, raise));
             let in_line = at > 0;
-            state.waiting.insert(at, Request { owner: me.clone(), mode, raise, row, place: false });
+            state.waiting.insert(at, Request { owner: me.clone(), mode, raise, row, wait: None });
             object.0.raise_flags(&mut state, &self.table);
             let free = !in_line && !state.blocked(me, mode);
-            let limit = Self::limit(wait);
-            if free || limit.is_err() {
-                let mut granted = Granted::default();
-                state.waiting.remove(at);
-                if free {
-                    state.add_holder(me, mode);
-                    if !state.waiting.is_empty() {
-                        // One of them may now wait for this owner too.
-                        me.blocks.store(true, Relaxed);
+            let limit = match Self::limit(wait) {
+                Ok(limit) if !free => limit,
+                limit => {
+                    let mut granted = Granted::default();
+                    state.waiting.remove(at);
+                    if free {
+                        state.add_holder(me, mode);
+                        if !state.waiting.is_empty() {
+                            // One of them may now wait for this owner too.
+                            me.blocks.store(true, Relaxed);
+                        }
                     }
+                    object.0.grant_waiting(&mut state, &self.table, &mut granted);
+                    drop(state);
+                    granted.finish(&self.table);
+                    return limit.map(|_| Place::Object).or_else(|e| if free { Ok(Place::Object) } else { Err(e) });
                 }
-                object.0.grant_waiting(&mut state, &self.table, &mut granted);
-                drop(state);
-                granted.finish(&self.table);
-                return limit.map(|_| Place::Object).or_else(|e| if free { Ok(Place::Object) } else { Err(e) });
-            }
-            me.begin_wait(Target::Mdl { object, mode });
+            };
+            let pending = me.begin_wait(Target::Mdl { object, mode });
+            state.waiting[at].wait = Some(pending.clone());
             let held = state.holders.iter().chain(&state.slot_users).filter(|(_, m)| m.conflicts(mode));
             let ahead = state.waiting.iter().take(at).map(|r| &r.owner);
             // The requests behind a raise now wait for it too.
@@ -576,10 +590,10 @@ impl LockOwner {
             if state.waiting.len() > at + 1 {
                 me.blocks.store(true, Relaxed);
             }
-        }
-        let limit = Self::limit(wait)?;
+            (pending, limit)
+        };
         let began = now_ns();
-        let outcome = self.wait(WaitEvent::MetadataLock, limit, || {
+        let abandon = || {
             let mut granted = Granted::default();
             {
                 let mut state = object.0.state.lock();
@@ -587,7 +601,9 @@ impl LockOwner {
                 object.0.grant_waiting(&mut state, &self.table, &mut granted);
             }
             granted.finish(&self.table);
-        });
+        };
+        let has_reason = || object.0.state.lock().has_reason(me);
+        let outcome = self.wait(pending, WaitEvent::MetadataLock, limit, abandon, has_reason);
         self.table.mdl_waited(object.describe(), mode, now_ns() - began);
         outcome.map(|()| Place::Object)
     }

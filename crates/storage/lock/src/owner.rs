@@ -1,7 +1,7 @@
 //! Owners: what they hold and what they wait for. An owner waits for one thing at a time.
 
 use gannet_base::sync::atomic::{
-    AtomicBool, AtomicU8, AtomicU64,
+    AtomicBool, AtomicU64,
     Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
 use gannet_base::sync::{Arc, Mutex, MutexGuard};
@@ -56,13 +56,60 @@ pub(crate) struct Waiting {
     waker: Waker,
 }
 
-/// The outcome of a wait. It is set from `WAITING` by compare-and-swap, so exactly one of three decides: the owner
-/// that grants, the deadlock detector, or the waiter when it gives up.
-const IDLE: u8 = 0;
-const WAITING: u8 = 1;
-const GRANTED: u8 = 2;
-const VICTIM: u8 = 3;
-const GAVE_UP: u8 = 4;
+/// The outcome of a wait, below its number in [`Owner::wait`]. It is set from `WAITING` by compare-and-swap, so exactly
+/// one of three decides: the owner that grants, the deadlock detector, or the waiter when it gives up.
+const IDLE: u64 = 0;
+const WAITING: u64 = 1;
+const GRANTED: u64 = 2;
+const VICTIM: u64 = 3;
+const GAVE_UP: u64 = 4;
+const VERDICT: u64 = 7;
+
+/// One wait of an owner, as others keep it: what they decide by it is decided for this wait and for no later one,
+/// however late they come.
+#[derive(Clone)]
+pub(crate) struct Pending {
+    pub(crate) owner: Arc<Owner>,
+    number: u64,
+}
+
+impl Pending {
+    /// The wait that the owner is in.
+    pub(crate) fn of(owner: &Arc<Owner>) -> Option<Pending> {
+        let word = owner.wait.load(SeqCst);
+        (word & VERDICT == WAITING).then(|| Pending { owner: owner.clone(), number: word & !VERDICT })
+    }
+
+    /// Whether the owner is still in this wait.
+    pub(crate) fn lasts(&self) -> bool {
+        self.owner.wait.load(SeqCst) == self.number | WAITING
+    }
+
+    fn decide(&self, verdict: u64) -> bool {
+        let decided = self.number | verdict;
+        self.owner.wait.compare_exchange(self.number | WAITING, decided, SeqCst, SeqCst).is_ok()
+    }
+
+    /// Ends the wait with success, unless it is over already. The caller wakes the owner with [`Owner::wake_all`]
+    /// after it has released its own mutexes.
+    pub(crate) fn grant(&self) -> bool {
+        self.decide(GRANTED)
+    }
+
+    /// Ends the wait as a deadlock's victim.
+    pub(crate) fn condemn(&self) -> bool {
+        let done = self.decide(VICTIM);
+        if done {
+            self.owner.wake();
+        }
+        done
+    }
+
+    /// Ends the wait without success. Under the graph's lock only.
+    pub(crate) fn give_up(&self) {
+        self.decide(GAVE_UP);
+    }
+}
 
 /// The shared part of an owner. The order in memory is deliberate: first what every transaction touches, then what a
 /// transaction touches that holds locks or waits.
@@ -76,7 +123,8 @@ pub(crate) struct Owner {
     pub(crate) blocks: AtomicBool,
     /// False: `held` is empty. Written and read by the owner's own task.
     holds: AtomicBool,
-    verdict: AtomicU8,
+    /// The number of its last wait, counted in steps of `VERDICT + 1`, and what became of it.
+    wait: AtomicU64,
     /// The search for cycles at the beginning of the wait is over.
     pub(crate) entered: AtomicBool,
     pub(crate) uses: Mutex<Vec<Use>>,
@@ -88,8 +136,6 @@ pub(crate) struct Owner {
     /// The time from which writers pass this owner at the record it was given; zero: not yet. It matters while the
     /// owner is pending there.
     passed_from: AtomicU64,
-    /// How many waits the owner has begun.
-    waits: AtomicU64,
     pub(crate) waiting: Mutex<Option<Waiting>>,
     /// Number of the row of metadata locks that the owner takes at present: odd while there is one.
     pub(crate) row: AtomicU64,
@@ -120,10 +166,9 @@ impl Owner {
             trx: AtomicU64::new(0),
             weight: AtomicU64::new(0),
             blocks: AtomicBool::new(false),
-            verdict: AtomicU8::new(IDLE),
+            wait: AtomicU64::new(IDLE),
             entered: AtomicBool::new(false),
             passed_from: AtomicU64::new(0),
-            waits: AtomicU64::new(0),
             waiting: Mutex::new(None),
             row: AtomicU64::new(0),
             held: Mutex::new(Held::default()),
@@ -174,34 +219,21 @@ impl Owner {
     }
 
     pub(crate) fn is_waiting(&self) -> bool {
-        self.verdict.load(Acquire) == WAITING
+        self.wait.load(Acquire) & VERDICT == WAITING
     }
 
-    /// What it waits for, and the number of that wait.
-    pub(crate) fn target(&self) -> Option<(Target, u64)> {
-        let number = self.waits.load(SeqCst);
-        if !self.is_waiting() {
-            return None;
-        }
-        self.waiting.lock().as_ref().map(|w| (w.target.clone(), number))
-    }
-
-    /// Whether the owner is still in the wait with that number.
-    pub(crate) fn still_waits(&self, number: u64) -> bool {
-        self.waits.load(SeqCst) == number && self.is_waiting()
+    /// What it waits for. That is what a [`Pending`] made before waits for, if that wait lasts afterwards.
+    pub(crate) fn target(&self) -> Option<Target> {
+        self.waiting.lock().as_ref().map(|w| w.target.clone())
     }
 
     /// How the wait was decided; `None`: the owner gave up.
     pub(crate) fn verdict(&self) -> Option<Result<(), LockError>> {
-        match self.verdict.load(Acquire) {
+        match self.wait.load(Acquire) & VERDICT {
             GRANTED => Some(Ok(())),
             VICTIM => Some(Err(LockError::Deadlock)),
             _ => None,
         }
-    }
-
-    fn decide(&self, verdict: u8) -> bool {
-        self.verdict.compare_exchange(WAITING, verdict, SeqCst, SeqCst).is_ok()
     }
 
     fn wake(&self) {
@@ -211,42 +243,24 @@ impl Owner {
         }
     }
 
-    /// Ends the wait with success, unless it is over already. The caller wakes the owner with [`Owner::wake_all`]
-    /// after it has released its own mutexes.
-    pub(crate) fn grant(&self) -> bool {
-        self.decide(GRANTED)
-    }
-
-    /// Ends the wait as a deadlock's victim.
-    pub(crate) fn condemn(&self) -> bool {
-        let done = self.decide(VICTIM);
-        if done {
-            self.wake();
-        }
-        done
-    }
-
-    /// Ends the wait without success. Under the graph's lock only.
-    pub(crate) fn give_up(&self) {
-        self.decide(GAVE_UP);
-    }
-
     /// Wakes those whose wait was granted.
     pub(crate) fn wake_all(granted: &[Arc<Owner>]) {
         granted.iter().for_each(|o| o.wake());
     }
 
     /// Called before the owner enters a queue: from now on it can be granted.
-    pub(crate) fn begin_wait(&self, target: Target) {
+    pub(crate) fn begin_wait(self: &Arc<Self>, target: Target) -> Pending {
         *self.waiting.lock() = Some(Waiting { target, since_ns: now_ns(), waker: waker() });
         self.entered.store(false, Relaxed);
-        self.waits.fetch_add(1, SeqCst);
-        self.verdict.store(WAITING, SeqCst);
+        // The number is written by the owner's own task only.
+        let number = (self.wait.load(Relaxed) & !VERDICT) + VERDICT + 1;
+        self.wait.store(number | WAITING, SeqCst);
+        Pending { owner: self.clone(), number }
     }
 
     /// Undoes [`Owner::begin_wait`] when there turns out to be nothing to wait for.
     pub(crate) fn no_wait(&self) {
-        self.verdict.store(IDLE, Release);
+        self.wait.store(self.wait.load(Relaxed) & !VERDICT | IDLE, Release);
         *self.waiting.lock() = None;
     }
 }

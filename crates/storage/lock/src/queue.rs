@@ -15,7 +15,7 @@ use gannet_telemetry::{Counter, add, count, sub};
 
 use crate::Mode;
 use crate::line::{Crowd, Holder, Waiter};
-use crate::owner::{Edge, Owner};
+use crate::owner::{Edge, Owner, Pending};
 use crate::tree::TreeLocks;
 use crate::types::Ticket;
 
@@ -195,6 +195,17 @@ impl RecordQueue {
         self.holders().any(|h| !Arc::ptr_eq(&h.owner, owner) && !passes(h))
     }
 
+    /// Whether the request stands in line for a reason: the one at the front conflicts with an owner that holds the
+    /// record and will release it.
+    pub(crate) fn has_reason(&self, mode: Mode, ticket: Ticket, hash: u64) -> bool {
+        let Some(crowd) = self.crowd.as_ref().filter(|c| c.has(mode, ticket)) else { return false };
+        let releases = |h: &Holder| h.pending || h.owner.held.lock().records.contains(&hash);
+        crowd.front().is_some_and(|(front, mode)| {
+            let others = |h: &&Holder| h.mode.conflicts(mode) && !Arc::ptr_eq(&h.owner, &front.wait.owner);
+            !front.wait.lasts() || self.holders().find(others).is_some_and(releases)
+        })
+    }
+
     pub(crate) fn add_holder(&mut self, owner: Arc<Owner>, mode: Mode, pending: bool) {
         if let Some(holder) = self.holder_mut(&owner) {
             holder.mode = holder.mode.max(mode);
@@ -246,23 +257,22 @@ impl RecordQueue {
     }
 
     /// Puts the owner in line and marks the holders that it waits for (INV-LOCK-4).
-    pub(crate) fn enqueue(&mut self, owner: &Arc<Owner>, mode: Mode, ticket: Ticket) {
+    pub(crate) fn enqueue(&mut self, wait: Pending, mode: Mode, ticket: Ticket) {
         // Holders are marked once: while an exclusive request waits, all are.
         if self.crowd.as_ref().is_none_or(|c| c.exclusive.is_empty()) {
             for h in self.holders().filter(|h| h.mode.conflicts(mode)) {
                 h.owner.blocks.store(true, Relaxed);
             }
         }
-        let waiter = Waiter { owner: owner.clone(), ticket, site: site() };
-        self.crowd.get_or_insert_default().add(mode, waiter);
+        self.crowd.get_or_insert_default().add(mode, Waiter { wait, ticket, site: site() });
     }
 
     /// Grants as many requests as possible. The owners that were granted go into `granted`.
     pub(crate) fn grant_waiting(&mut self, granted: &mut Vec<Arc<Owner>>) {
         while let Some((front, mode)) = self.crowd.as_ref().and_then(|c| c.front()) {
             count(Counter::LockRecGrantAttempts);
-            let waits = front.owner.is_waiting();
-            if waits && self.conflicts_with_holders(&front.owner, mode) {
+            let waits = front.wait.lasts();
+            if waits && self.conflicts_with_holders(&front.wait.owner, mode) {
                 break;
             }
             let Some(crowd) = &mut self.crowd else { break };
@@ -271,15 +281,15 @@ impl RecordQueue {
                 Mode::Exclusive if waits => crowd.take_next(site(), now_ns()),
                 _ => crowd.take_front(),
             };
-            let Some(Waiter { owner, .. }) = next else { break };
+            let Some(Waiter { wait, .. }) = next else { break };
             if !crowd.nobody_waits() {
-                owner.blocks.store(true, Relaxed);
+                wait.owner.blocks.store(true, Relaxed);
             }
             // Otherwise the owner gave up or was chosen as a victim, and removes itself.
-            owner.may_be_passed_from(now_ns());
-            if owner.grant() {
-                self.add_holder(owner.clone(), mode, true);
-                granted.push(owner);
+            wait.owner.may_be_passed_from(now_ns());
+            if wait.grant() {
+                self.add_holder(wait.owner.clone(), mode, true);
+                granted.push(wait.owner);
             }
         }
     }
@@ -308,8 +318,8 @@ impl RecordQueue {
             }
             // An owner that has given up but is still in the queue waits for nothing.
             let mut ahead = crowd.exclusive.iter().take_while(|w| w.ticket < ticket);
-            match ahead.find(|w| w.owner.is_waiting()) {
-                Some(w) => Some(&w.owner),
+            match ahead.find(|w| w.wait.lasts()) {
+                Some(w) => Some(&w.wait.owner),
                 None => return,
             }
         };

@@ -106,10 +106,14 @@ impl LockOwner {
             }
         };
         let ticket = Ticket::new(self.table.ticket(), before.is_some());
-        me.begin_wait(Target::Record(RecordWait { hash, tree: tree.clone(), key: key.into(), mode, ticket }));
-        queue.enqueue(me, mode, ticket);
+        let wanted = RecordWait { hash, tree: tree.clone(), key: key.into(), mode, ticket };
+        let pending = me.begin_wait(Target::Record(wanted));
+        queue.enqueue(pending.clone(), mode, ticket);
         drop(shard);
-        let outcome = self.wait(WaitEvent::RowLock, limit, || self.abandon_record(hash, tree, key, mode, ticket));
+        let abandon = || self.abandon_record(hash, tree, key, mode, ticket);
+        let has_reason =
+            || find(&mut self.table.shard(hash), hash, tree, key).is_some_and(|q| q.has_reason(mode, ticket, hash));
+        let outcome = self.wait(pending, WaitEvent::RowLock, limit, abandon, has_reason);
         match (&outcome, before) {
             (Ok(()), None) => {
                 me.hold().records.push(hash);

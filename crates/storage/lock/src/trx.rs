@@ -16,7 +16,7 @@ use gannet_base::{CachePadded, TrxId};
 use gannet_runtime::now_ns;
 use gannet_telemetry::Wait as WaitEvent;
 
-use crate::owner::{Owner, Target};
+use crate::owner::{Owner, Pending, Target};
 use crate::tree::TreeLocks;
 use crate::{LockError, LockOwner, Wait};
 
@@ -26,7 +26,7 @@ const SHARDS: usize = 64;
 struct Shard {
     /// Number of waiters in `map`.
     count: AtomicUsize,
-    map: Mutex<HashMap<u64, Vec<Arc<Owner>>>>,
+    map: Mutex<HashMap<u64, Vec<Pending>>>,
 }
 
 pub(crate) struct TrxWaits(Box<[CachePadded<Shard>]>);
@@ -47,13 +47,10 @@ impl TrxWaits {
         if shard.count.load(Relaxed) == 0 {
             return;
         }
-        let waiting = {
-            let mut map = shard.map.lock();
-            let waiting = map.remove(&trx.get()).unwrap_or_default();
-            shard.count.fetch_sub(waiting.len(), SeqCst);
-            waiting
-        };
-        granted.extend(waiting.into_iter().filter(|o| o.grant()));
+        let mut map = shard.map.lock();
+        let waiting = map.remove(&trx.get()).unwrap_or_default();
+        shard.count.fetch_sub(waiting.len(), SeqCst);
+        granted.extend(waiting.into_iter().filter(Pending::grant).map(|w| w.owner));
     }
 
     pub(crate) fn anyone_waits_for(&self, trx: TrxId) -> bool {
@@ -61,10 +58,10 @@ impl TrxWaits {
         !trx.is_zero() && shard.count.load(SeqCst) > 0 && shard.map.lock().contains_key(&trx.get())
     }
 
-    fn enter(&self, trx: TrxId, owner: &Arc<Owner>) {
+    fn enter(&self, trx: TrxId, wait: Pending) {
         let shard = self.shard(trx);
         let mut map = shard.map.lock();
-        map.entry(trx.get()).or_default().push(owner.clone());
+        map.entry(trx.get()).or_default().push(wait);
         shard.count.fetch_add(1, SeqCst);
     }
 
@@ -73,7 +70,7 @@ impl TrxWaits {
         let mut map = shard.map.lock();
         if let Some(waiting) = map.get_mut(&trx.get()) {
             let before = waiting.len();
-            waiting.retain(|o| !Arc::ptr_eq(o, owner));
+            waiting.retain(|w| !Arc::ptr_eq(&w.owner, owner));
             shard.count.fetch_sub(before - waiting.len(), SeqCst);
             if waiting.is_empty() {
                 map.remove(&trx.get());
@@ -90,7 +87,7 @@ impl LockOwner {
         &self,
         (tree, key): (&Arc<TreeLocks>, &[u8]),
         trx: TrxId,
-        active: impl FnOnce() -> bool,
+        active: impl Fn() -> bool,
         wait: Wait,
     ) -> Result<(), LockError> {
         if self.inner.is_passed_from() == 0 {
@@ -112,7 +109,7 @@ impl LockOwner {
     ///
     /// The caller takes the record's lock first: then one owner for each row waits here, and the others wait in the
     /// record's queue.
-    pub fn wait_trx(&self, trx: TrxId, active: impl FnOnce() -> bool, wait: Wait) -> Result<(), LockError> {
+    pub fn wait_trx(&self, trx: TrxId, active: impl Fn() -> bool, wait: Wait) -> Result<(), LockError> {
         self.wait_end(trx, None, active, wait)
     }
 
@@ -121,7 +118,7 @@ impl LockOwner {
         &self,
         row: (&Arc<TreeLocks>, &[u8]),
         trx: TrxId,
-        active: impl FnOnce() -> bool,
+        active: impl Fn() -> bool,
         wait: Wait,
     ) -> Result<(), LockError> {
         self.wait_end(trx, Some(row), active, wait)
@@ -131,7 +128,7 @@ impl LockOwner {
         &self,
         trx: TrxId,
         at: Option<(&Arc<TreeLocks>, &[u8])>,
-        active: impl FnOnce() -> bool,
+        active: impl Fn() -> bool,
         wait: Wait,
     ) -> Result<(), LockError> {
         let me = &self.inner;
@@ -140,14 +137,16 @@ impl LockOwner {
             Err(e) => return if active() { Err(e) } else { Ok(()) },
         };
         let at = at.map(|(tree, key)| (tree.id(), Arc::from(key)));
-        me.begin_wait(Target::Trx { trx, at });
-        self.table.trx_waits.enter(trx, me);
+        let pending = me.begin_wait(Target::Trx { trx, at });
+        self.table.trx_waits.enter(trx, pending.clone());
         fence(SeqCst);
         if !active() {
             self.table.trx_waits.leave(trx, me);
             me.no_wait();
             return Ok(());
         }
-        self.wait(WaitEvent::RowLock, limit, || self.table.trx_waits.leave(trx, me))
+        let abandon = || self.table.trx_waits.leave(trx, me);
+        let has_reason = || active() && self.table.trx_waits.anyone_waits_for(trx);
+        self.wait(pending, WaitEvent::RowLock, limit, abandon, has_reason)
     }
 }
