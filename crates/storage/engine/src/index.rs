@@ -101,13 +101,17 @@ enum Step {
     Record,
     Gap,
     Extend,
-    /// A live entry with the same unique prefix.
+    /// A live entry with the same unique prefix. `own`: inserted by this transaction.
     Duplicate {
         existing: Vec<u8>,
         carried: Vec<u8>,
+        own: bool,
     },
-    /// Entries with the prefix may lie in other leaves too: look for them with the prefix locked.
-    Wide,
+    /// Entries with the prefix may lie in other leaves too: look for them with the prefix locked. `own`: one that this
+    /// transaction has written is its lock.
+    Wide {
+        own: bool,
+    },
     /// No such entry in this leaf.
     NotHere,
     /// An entry with this key and stamp is there and not deleted.
@@ -140,7 +144,10 @@ impl Attempt<'_> {
         let locks = &self.tree.locks;
         if let Some(unique) = unique {
             let prefix = &self.name[..unique.prefix_len];
-            if !locks.no_records() && self.owner.record_blocked(locks, prefix, Mode::Exclusive) {
+            if !locks.no_records()
+                && self.owner.record_blocked(locks, prefix, Mode::Exclusive)
+                && !has_own(w.id, &mtr, leaf.page(), |name| name.starts_with(prefix), prefix)
+            {
                 return Ok(Step::Record);
             }
             if !unique.checked
@@ -149,7 +156,10 @@ impl Attempt<'_> {
                 return Ok(step);
             }
         }
-        if !locks.no_records() && self.owner.record_blocked(locks, self.name, Mode::Exclusive) {
+        if !locks.no_records()
+            && self.owner.record_blocked(locks, self.name, Mode::Exclusive)
+            && !has_own(w.id, &mtr, leaf.page(), |name| name == self.name, self.name)
+        {
             return Ok(Step::Record);
         }
         if !locks.no_gaps() && self.owner.insert_blocked(locks, self.name) {
@@ -261,6 +271,28 @@ fn find_live(store: &Store, own: TrxId, mtr: &Mtr<'_>, page: PageRef, key: &[u8]
     undecided.map_or(Found::No, Found::Undecided)
 }
 
+/// Whether this transaction has inserted or ended an entry in the latched leaf whose name, `from` or one behind, is
+/// `wanted`. Such an entry is its lock, as a stamp on a row is: another owner with an explicit lock on the name, or on
+/// what it begins with, waits for this transaction.
+fn has_own(own: TrxId, mtr: &Mtr<'_>, page: PageRef, wanted: impl Fn(&[u8]) -> bool, from: &[u8]) -> bool {
+    let node = Node(mtr.page(page));
+    let mut entry = Vec::new();
+    for pos in node.search(from).0..node.count() {
+        entry.clear();
+        node.key_to(pos, &mut entry);
+        let (Some((name, inserter)), Some((deleter, _))) = (split_key(&entry), split_value(node.value_bytes(pos))) else {
+            return false;
+        };
+        if !wanted(name) {
+            return false;
+        }
+        if inserter == own || deleter == own {
+            return true;
+        }
+    }
+    false
+}
+
 /// Looks at all entries with the prefix in the latched leaf. `None`: none is live or may become so.
 fn check_unique(
     store: &Store,
@@ -273,7 +305,7 @@ fn check_unique(
     let (first, _) = node.search(prefix);
     let mut entry = Vec::new();
     let mut pos = first;
-    let mut undecided = None;
+    let (mut undecided, mut writes) = (None, false);
     while pos < node.count() {
         entry.clear();
         node.key_to(pos, &mut entry);
@@ -287,10 +319,11 @@ fn check_unique(
         };
         match entry_state(store, own, inserter, deleter) {
             EntryState::Live(_) => {
-                return Ok(Some(Step::Duplicate { existing: name.to_vec(), carried: carried.to_vec() }));
+                let own = inserter == own;
+                return Ok(Some(Step::Duplicate { existing: name.to_vec(), carried: carried.to_vec(), own }));
             }
             EntryState::Undecided(trx) => undecided = Some(trx),
-            EntryState::Dead => {}
+            EntryState::Dead => writes |= inserter == own || deleter == own,
         }
         pos += 1;
     }
@@ -298,7 +331,7 @@ fn check_unique(
         return Ok(Some(Step::Writer(trx)));
     }
     // The neighbours may have more of them, unless something else lies between.
-    Ok((first == 0 || pos == node.count()).then_some(Step::Wide))
+    Ok((first == 0 || pos == node.count()).then_some(Step::Wide { own: writes }))
 }
 
 /// When the last of the entries with this key was ended, as far as they are still there.
@@ -480,8 +513,10 @@ impl Txn {
             let step = match step {
                 // While the prefix is locked, no other transaction inserts such an entry: if a scan does not find
                 // one, there is none.
-                Step::Wide => {
-                    self.wait_for_prefix(tree, prefix, on_prefix)?;
+                Step::Wide { own } => {
+                    if !own {
+                        self.wait_for_prefix(tree, prefix, on_prefix)?;
+                    }
                     match self.look_wide(tree, prefix)? {
                         None => {
                             unique.checked = true;
@@ -505,8 +540,8 @@ impl Txn {
                     }
                 }
                 Step::Gap => self.wait_for_gap(tree, key, on_key)?,
-                Step::Duplicate { existing, carried } => {
-                    if locked.as_ref() == Some(&existing) {
+                Step::Duplicate { existing, carried, own } => {
+                    if own || locked.as_ref() == Some(&existing) {
                         return Ok(IndexInsert::Duplicate { existing, carried });
                     }
                     // Not while others queue behind the prefix: they are to find the duplicate too.
@@ -540,7 +575,8 @@ impl Txn {
             let (deleter, carried) = split_value(cursor.value()).ok_or_else(|| bad_entry(&tree.shared))?;
             match entry_state(self.store(), self.own_id(), inserter, deleter) {
                 EntryState::Live(_) => {
-                    return Ok(Some(Step::Duplicate { existing: name.to_vec(), carried: carried.to_vec() }));
+                    let own = inserter == self.own_id();
+                    return Ok(Some(Step::Duplicate { existing: name.to_vec(), carried: carried.to_vec(), own }));
                 }
                 EntryState::Undecided(trx) => undecided = Some(trx),
                 EntryState::Dead => {}

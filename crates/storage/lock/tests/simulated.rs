@@ -9,7 +9,7 @@ use std::time::Duration;
 use gannet_base::{TreeId, TrxId};
 use gannet_lock::{Cut, LockError, LockOwner, LockTable, MdlDuration, MdlMode, Mode, TreeLocks, Wait};
 use gannet_runtime::sim::Sim;
-use gannet_runtime::{now_ns, random_u64, sleep, spawn};
+use gannet_runtime::{Interrupt, context, now_ns, random_u64, sleep, spawn};
 
 const FOREVER: Wait = Wait::For(Duration::from_secs(1000));
 
@@ -48,6 +48,13 @@ impl Model {
         holders.push((me, mode));
     }
 
+    fn leave(&self, key: u8, me: u64, to: Option<Mode>) {
+        if let Some(holders) = self.inside.lock().unwrap().get_mut(&key) {
+            holders.retain(|(o, _)| *o != me);
+            holders.extend(to.map(|mode| (me, mode)));
+        }
+    }
+
     fn leave_all(&self, me: u64) {
         self.inside.lock().unwrap().values_mut().for_each(|h| h.retain(|(o, _)| *o != me));
     }
@@ -80,9 +87,40 @@ impl Actor {
                 return Ok(());
             }
             drop(latch);
-            let _ = self.owner.lock_record(&self.tree, &[key], Mode::Exclusive, wait)?;
-            self.wait_stamp(key, wait, true)?;
+            let granted = self.owner.lock_record(&self.tree, &[key], Mode::Exclusive, wait)?;
+            if let Err(e) = self.wait_stamp(key, wait, true) {
+                self.owner.unlock_record(&self.tree, &[key], granted.before);
+                return Err(e);
+            }
         }
+    }
+
+    /// ROLLBACK TO SAVEPOINT: the stamps go one by one, the locks stay.
+    fn undo(&self) {
+        let own = |(key, trx): (&u8, &TrxId)| (*trx == self.trx).then_some(*key);
+        let mut keys: Vec<u8> = self.model.stamps.lock().unwrap().iter().filter_map(own).collect();
+        keys.sort_unstable();
+        for key in keys {
+            self.owner.keep_record(&self.tree, &[key]);
+            let _latch = self.model.latch.lock();
+            self.model.stamps.lock().unwrap().remove(&key);
+            if self.owner.record_mode(&self.tree, &[key]) != Some(Mode::Exclusive) {
+                // Another has the record, and waits for the end of this transaction.
+                self.model.leave(key, self.id, None);
+                self.held.borrow_mut().remove(&key);
+            }
+        }
+    }
+
+    /// A row that a condition does not want after all: at READ COMMITTED its lock goes at once.
+    fn read_and_leave(&self, key: u8, mode: Mode, wait: Wait) -> Result<(), LockError> {
+        let granted = self.owner.lock_record(&self.tree, &[key], mode, wait)?;
+        let waited = self.wait_stamp(key, wait, false);
+        if dice(2) == 0 {
+            self.owner.lock_gap(&self.tree, Cut::Min, Cut::Before(&[50]));
+        }
+        self.owner.unlock_record(&self.tree, &[key], granted.before);
+        waited
     }
 
     fn wait_stamp(&self, key: u8, wait: Wait, writes: bool) -> Result<(), LockError> {
@@ -155,8 +193,17 @@ impl Actor {
 
     fn step(&self) -> Result<(), LockError> {
         let key = dice(5) as u8;
-        let wait = if dice(6) == 0 { Wait::No } else { FOREVER };
-        match dice(10) {
+        let wait = match dice(12) {
+            0 | 1 => Wait::No,
+            2 => Wait::For(Duration::from_nanos(dice(5000))),
+            _ => FOREVER,
+        };
+        match dice(13) {
+            10 => {
+                self.undo();
+                Ok(())
+            }
+            11 => self.read_and_leave(key, if dice(2) == 0 { Mode::Shared } else { Mode::Exclusive }, wait),
             8.. => self.scan(if dice(2) == 0 { Mode::Shared } else { Mode::Exclusive }, wait),
             0..3 => self.write(key, wait),
             3..5 => self.read_locked(key, Mode::Shared, wait),
@@ -195,7 +242,8 @@ impl Actor {
         for n in 0..dice(5) + 1 {
             self.owner.set_weight(n);
             match self.step() {
-                Ok(()) | Err(LockError::WouldWait) => {}
+                Ok(()) | Err(LockError::WouldWait | LockError::Timeout) => {}
+                Err(LockError::Killed) => context().clear(Interrupt::Query),
                 Err(e) => {
                     outcome = Err(e);
                     break;
@@ -221,11 +269,14 @@ fn rows(seed: u64) {
         let tree = table.tree(TreeId(1));
         let model = Arc::new(Model::default());
         let start = now_ns();
+        let contexts: Arc<Mutex<Vec<_>>> = Arc::default();
         let tasks: Vec<_> = (1..=5u64)
             .map(|id| {
                 let (table, tree, model) = (table.clone(), tree.clone(), model.clone());
+                let contexts = contexts.clone();
                 spawn(&format!("session {id}"), move || {
                     let owner = table.owner(id);
+                    contexts.lock().unwrap().push(context());
                     let mut actor = Actor { owner, tree, model, id, trx: TrxId(0), held: RefCell::default() };
                     let (mut ended, mut deadlocks) = (0, 0);
                     for n in 0..8u64 {
@@ -239,6 +290,13 @@ fn rows(seed: u64) {
                 })
             })
             .collect();
+        for _ in 0..seed % 3 * 10 {
+            let _ = sleep(Duration::from_nanos(dice(3000)));
+            let contexts = contexts.lock().unwrap();
+            if !contexts.is_empty() {
+                contexts[dice(contexts.len() as u64) as usize].interrupt(Interrupt::Query);
+            }
+        }
         let sums = tasks.into_iter().map(|t| t.join().unwrap()).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         assert_eq!(sums.0 + sums.1, 40);
         assert!(now_ns() - start < 500_000_000_000, "somebody waited for the timeout: a deadlock was missed");
