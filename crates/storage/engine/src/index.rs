@@ -280,7 +280,8 @@ fn has_own(own: TrxId, mtr: &Mtr<'_>, page: PageRef, wanted: impl Fn(&[u8]) -> b
     for pos in node.search(from).0..node.count() {
         entry.clear();
         node.key_to(pos, &mut entry);
-        let (Some((name, inserter)), Some((deleter, _))) = (split_key(&entry), split_value(node.value_bytes(pos))) else {
+        let (Some((name, inserter)), Some((deleter, _))) = (split_key(&entry), split_value(node.value_bytes(pos)))
+        else {
             return false;
         };
         if !wanted(name) {

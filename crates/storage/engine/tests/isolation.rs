@@ -592,6 +592,61 @@ fn unique_equality_on_an_index_locks_the_record_only() {
     );
 }
 
+#[test]
+fn an_entry_is_the_lock_of_its_writer() {
+    // Whoever waits for the writer has a lock on the entry's name, and may not keep the writer from it.
+    script(
+        "
+        a: iins 4/4
+        a: iins 6/1
+        a: begin
+        a: idel 4/4
+        b: begin
+        b: iscan 3 4 share -> blocks
+        a: iins 4/4
+        a: idel 4/4
+        a: iins 4/4
+        a: commit
+        b => 4/4
+        b: rollback
+        a: begin
+        a: iins 5/5
+        b: begin
+        b: iscan 5 5 update -> blocks
+        a: idel 5/5
+        a: iins 5/5
+        a: rollback
+        b => -
+        b: rollback
+        a: begin
+        a: iuniq 7/1
+        b: begin
+        b: iscan 7 7 update -> blocks
+        a: iuniq 7/2 -> dup 7/1
+        a: idel 7/1
+        a: iuniq 7/1
+        a: rollback
+        b => -
+        b: rollback
+        a: begin
+        a: idel 6/1
+        b: begin
+        b: iuniq 6/2 -> blocks
+        a: iuniq 6/3
+        a: idel 6/3
+        a: iuniq 6/1
+        a: commit
+        b => dup 6/1
+        b: rollback
+        # What another has locked before is waited for all the same.
+        b: begin
+        b: iscan 6 6 share unique -> 6/1
+        a: begin short
+        a: idel 6/1 -> timeout
+    ",
+    );
+}
+
 /// What a scan gives that takes rows at hand, but those that `leaves` says, between the ones it asks for; and how many
 /// were at hand.
 fn taken(t: &mut Txn, tree: &TreeHandle, leaves: impl Fn(usize) -> bool) -> (Vec<Vec<u8>>, u64) {

@@ -37,6 +37,12 @@ impl GapSet {
         blocked
     }
 
+    /// A fault, for tests: the owner's intervals go, and nobody is told.
+    #[cfg(test)]
+    pub(crate) fn lose(&mut self, owner: &Owner) {
+        self.locked.remove(owner);
+    }
+
     /// Intervals with their owners, for introspection.
     pub(crate) fn intervals(&self) -> impl Iterator<Item = (&OwnedCut, &OwnedCut, &Arc<Owner>)> {
         self.locked.iter()

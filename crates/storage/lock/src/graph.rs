@@ -96,6 +96,12 @@ impl Graph {
         }
     }
 
+    /// Whether the wait is part of a cycle that should have been broken.
+    pub(crate) fn has_missed(&self, table: &LockTable, wait: &Pending) -> bool {
+        let cycle = self.0.lock().cycle(table, &wait.owner);
+        cycle.is_some_and(|steps| steps.iter().all(|s| s.wait.lasts()))
+    }
+
     /// Called when the owner's time is up. The lock is held so that during a search a waiter may be granted but not
     /// vanish: the search would lose what lies behind it (INV-LOCK-5).
     pub(crate) fn give_up(&self, wait: &Pending) {

@@ -24,6 +24,8 @@ mod queue;
 mod ranges;
 #[cfg(test)]
 mod ranges_tests;
+#[cfg(test)]
+mod reason_tests;
 mod record;
 mod table;
 #[cfg(test)]

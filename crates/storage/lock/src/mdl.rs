@@ -429,6 +429,12 @@ impl MdlObject {
         }
     }
 
+    /// A fault, for tests: the owner's locks go, and nobody is told.
+    #[cfg(test)]
+    pub(crate) fn lose(self, owner: &Arc<Owner>) {
+        self.0.state.lock().holders.retain(|(o, _)| !Arc::ptr_eq(o, owner));
+    }
+
     /// The object's id and name.
     pub(crate) fn describe(self) -> (u64, Arc<str>) {
         let state = self.0.state.lock();
