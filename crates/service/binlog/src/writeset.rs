@@ -108,6 +108,10 @@ pub struct Keys {
     /// So many of the columns are documents.
     documents: usize,
     keys: Box<[Box<[Part]>]>,
+    /// No key has a column behind these.
+    shown: usize,
+    /// What lies behind them in an image without NULL: bytes, and then, if it is not 0, so many that say how many more.
+    rest: Box<[(usize, usize)]>,
 }
 
 impl Keys {
@@ -117,8 +121,46 @@ impl Keys {
         let mut documents = 0;
         let kinds = kinds.inspect(|kind| documents += usize::from(kind.is_document()));
         let widths = kinds.map(Width::of).collect::<Option<Box<[Width]>>>()?;
-        let shown = |part: &Part| part.column < widths.len();
-        keys.iter().flatten().all(shown).then(|| Keys { keys: keys.into(), documents, widths })
+        let shown = keys.iter().flatten().map(|part| part.column + 1).max().unwrap_or(0);
+        (shown <= widths.len()).then(|| Keys::of(widths, documents, keys, shown))
+    }
+
+    fn of(widths: Box<[Width]>, documents: usize, keys: Vec<Box<[Part]>>, shown: usize) -> Keys {
+        let (mut rest, mut fixed) = (Vec::new(), 0);
+        for width in widths.iter().skip(shown) {
+            match *width {
+                Width::Fixed(n) => fixed += n,
+                Width::Said(n) => rest.push((std::mem::take(&mut fixed), n)),
+            }
+        }
+        if fixed > 0 {
+            rest.push((fixed, 0));
+        }
+        Keys { widths, documents, keys: keys.into(), shown, rest: rest.into() }
+    }
+
+    /// Where an image that begins there has its columns, those of keys at least; gives where it ends.
+    fn locate(&self, images: &[u8], at: usize, has: &[u8], found: &mut Vec<Found>) -> Option<usize> {
+        let all = self.widths.len();
+        let bytes = all.div_ceil(8);
+        if !has_all(has, all) || any_null(images.get(at..at + bytes)?, all) {
+            return locate_some(images, at, &self.widths, has, found);
+        }
+        // Most images.
+        let mut at = at + bytes;
+        found.resize(self.shown, Found::Null);
+        for (place, width) in found.iter_mut().zip(&self.widths) {
+            let (from, to) = width.place(images, at)?;
+            *place = Found::At(from as u32, to as u32);
+            at = to;
+        }
+        for (fixed, said) in &self.rest {
+            at += fixed;
+            if *said > 0 {
+                (_, at) = Width::Said(*said).place(images, at)?;
+            }
+        }
+        (at <= images.len()).then_some(at)
     }
 }
 
@@ -371,7 +413,7 @@ impl Seen {
     ) -> Option<()> {
         let mut at = 0;
         while at < images.len() {
-            at = locate(images, at, &keys.widths, has_before, before)?;
+            at = keys.locate(images, at, has_before, before)?;
             if let Some(has) = has_after {
                 if partial {
                     at += match images.get(at)? {
@@ -379,7 +421,7 @@ impl Seen {
                         _ => 1,
                     };
                 }
-                at = locate(images, at, &keys.widths, has, after)?;
+                at = keys.locate(images, at, has, after)?;
             }
             let updates = has_after.is_some();
             for (number, key) in keys.keys.iter().enumerate() {
@@ -426,22 +468,11 @@ impl Seen {
     }
 }
 
-/// Where an image that begins there has its columns; gives where it ends.
-fn locate(images: &[u8], at: usize, widths: &[Width], has: &[u8], found: &mut Vec<Found>) -> Option<usize> {
+/// Where an image that lacks columns, or has NULL, has the others.
+fn locate_some(images: &[u8], at: usize, widths: &[Width], has: &[u8], found: &mut Vec<Found>) -> Option<usize> {
     let present = has.iter().map(|bits| bits.count_ones() as usize).sum::<usize>();
     let nulls = images.get(at..at + present.div_ceil(8))?;
     let (mut at, mut bit) = (at + nulls.len(), 0);
-    let all = widths.len();
-    if has_all(has, all) && !any_null(nulls, all) {
-        // Most images.
-        found.resize(all, Found::Null);
-        for (place, width) in found.iter_mut().zip(widths) {
-            let (from, to) = width.place(images, at)?;
-            *place = Found::At(from as u32, to as u32);
-            at = to;
-        }
-        return (at <= images.len()).then_some(at);
-    }
     found.clear();
     for (i, width) in widths.iter().enumerate() {
         if has.get(i / 8)? >> (i % 8) & 1 == 0 {
@@ -463,7 +494,7 @@ fn locate(images: &[u8], at: usize, widths: &[Width], has: &[u8], found: &mut Ve
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, History, Width, any_null, has_all, locate};
+    use super::{Found, History, Keys, Width, any_null, has_all};
 
     #[test]
     fn a_history_forgets_no_key_and_takes_few_for_another() {
@@ -522,16 +553,20 @@ mod tests {
                     }
                 }
                 let (end, places) = slow(&image, &widths, nulls).unwrap();
-                assert_eq!((locate(&image, 0, &widths, &has, &mut found), &found), (Some(end), &places));
                 assert_eq!(end, image.len());
-                for len in 0..image.len() {
-                    assert_eq!(locate(&image[..len], 0, &widths, &has, &mut found), None, "{len} of {end} bytes");
+                for shown in [0, 1, n / 2, n] {
+                    let keys = Keys::of(widths.clone().into(), 0, Vec::new(), shown);
+                    assert_eq!(keys.locate(&image, 0, &has, &mut found), Some(end));
+                    assert_eq!(found, places[..if nulls == 0 { shown } else { n }]);
+                    for len in 0..image.len() {
+                        assert_eq!(keys.locate(&image[..len], 0, &has, &mut found), None, "{len} of {end} bytes");
+                    }
+                    // One column less.
+                    let mut fewer = has.clone();
+                    fewer[0] &= !1;
+                    keys.locate(&image, 0, &fewer, &mut found);
+                    assert!(found.first().is_none_or(|f| *f == Found::Absent));
                 }
-                // One column less.
-                let mut fewer = has.clone();
-                fewer[0] &= !1;
-                locate(&image, 0, &widths, &fewer, &mut found);
-                assert!(found.first().is_none_or(|f| *f == Found::Absent));
             }
         }
     }

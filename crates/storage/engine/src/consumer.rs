@@ -321,6 +321,12 @@ impl Consumer {
         Ok(self.follower.wait()?)
     }
 
+    /// True when much of the log waits to be read. Else the task that calls is woken when it does, or when no more will
+    /// be; perhaps for nothing.
+    pub fn has_much(&mut self) -> bool {
+        self.follower.has_much()
+    }
+
     /// All commits that are durable up to here were returned.
     pub fn at(&self) -> Lsn {
         self.follower.at()

@@ -6,6 +6,7 @@ use gannet_base::sync::atomic::Ordering::SeqCst;
 use gannet_runtime::{Unpark, Wait, park, waker};
 
 use crate::reader::Record;
+use crate::recent::MANY;
 use crate::tail::Tail;
 use crate::{LogError, Retention};
 
@@ -56,6 +57,12 @@ impl Follower {
     /// Passes over changes of pages that are at hand, for whoever waits for none of them.
     pub fn pass_changes(&mut self) {
         self.tail.pass_changes();
+    }
+
+    /// True when much of the log waits to be read, though all of that is in memory still. Else the task that calls is
+    /// woken when it does, or when no more will be; perhaps for nothing.
+    pub fn has_much(&mut self) -> bool {
+        self.tail.expect(MANY)
     }
 
     /// Waits until more is durable; false when no more will be: the log is closed or poisoned, or the task was

@@ -10,7 +10,9 @@ use gannet_base::sync::atomic::{
 use gannet_base::sync::{Arc, Mutex};
 
 /// So many bytes are kept at most, if one write is not longer.
-const KEPT: usize = 2 << 20;
+const KEPT: usize = 8 << 20;
+/// Who reads when so many have gathered has time to get to them.
+pub(crate) const MANY: u64 = KEPT as u64 / 4;
 /// Memory is used again for a write of at least this part of it.
 const LOOSE: usize = 4;
 
@@ -72,6 +74,14 @@ impl Recent {
         drop(old);
     }
 
+    /// The write that has `[from, from + n)`, and where it begins. `None`: none has all of it.
+    pub(crate) fn holding(&self, from: u64, n: u64) -> Option<(u64, Arc<Vec<u8>>)> {
+        let writes = self.writes.lock();
+        let at = writes.list.partition_point(|(start, _)| *start <= from).checked_sub(1)?;
+        let (start, bytes) = writes.list.get(at)?;
+        (from + n <= start + bytes.len() as u64).then(|| (*start, bytes.clone()))
+    }
+
     /// Copies the bytes from `from` on to the front of `out`: how many. 0: they are not here.
     pub(crate) fn copy(&self, from: u64, out: &mut [u8]) -> usize {
         let parts: Vec<(u64, Arc<Vec<u8>>)> = {
@@ -121,6 +131,20 @@ mod tests {
             [(4096, 8192, 0), (8192, 99, 99), (8192, 12288, 12288), (9000, 12288, 11480), (20479, 5, 1), (20480, 5, 0)]
         {
             assert_eq!(get(&recent, from, n), got, "{n} bytes from {from} on");
+        }
+        for (from, n, start) in [
+            (8191, 1, None),
+            (8192, 4096, Some(8192)),
+            (12287, 1, Some(8192)),
+            (12280, 16, None),
+            (12288, 8192, Some(12288)),
+            (20479, 1, Some(12288)),
+            (20479, 2, None),
+            (20480, 1, None),
+        ] {
+            let found = recent.holding(from, n);
+            assert_eq!(found.as_ref().map(|(start, _)| *start), start, "{n} bytes from {from} on");
+            assert!(found.is_none_or(|(start, held)| *held == bytes(start, held.len())));
         }
         // A gap ends it.
         recent.add(40960, &bytes(40960, 4096));

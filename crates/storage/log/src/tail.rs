@@ -26,8 +26,10 @@ pub struct Tail {
     /// In force there, and from where on.
     epoch: u64,
     since: u64,
-    /// The log's bytes `[low, high)`, of which those from `own` on were in memory since they were appended.
-    bytes: AlignedBuf,
+    /// The log's bytes `[low, high)`, of which those from `own` on were in memory since they were appended: what the
+    /// log's writer has left, where a record lies in one of its writes, else put together here.
+    written: Option<Arc<Vec<u8>>>,
+    gathered: AlignedBuf,
     low: u64,
     high: u64,
     own: u64,
@@ -55,8 +57,8 @@ impl Tail {
         let (at, low) = (at.get(), block_down(at.get()));
         // The log's writer keeps what it writes from now on.
         core.recent.enter();
-        let bytes = AlignedBuf::zeroed(0);
-        Tail { core, at, epoch, since: at, bytes, low, high: low, own: low, limit: 0, expected: 0 }
+        let (written, gathered) = (None, AlignedBuf::zeroed(0));
+        Tail { core, at, epoch, since: at, written, gathered, low, high: low, own: low, limit: 0, expected: 0 }
     }
 
     pub(crate) fn core(&self) -> &Core {
@@ -90,7 +92,7 @@ impl Tail {
             let Some(met) = self.step(&limit)? else { return Ok(None) };
             if matches!(met.kind, RecordKind::Mtr | RecordKind::Payload) {
                 let from = (met.start - self.low) as usize + HEADER;
-                let payload = &self.bytes[from..from + met.len];
+                let payload = &self.bytes()[from..from + met.len];
                 let record = Record { start: Lsn(met.start), lsn: Lsn(met.end), kind: met.kind, payload };
                 return Ok(Some(((Lsn(self.since), self.epoch), record)));
             }
@@ -156,7 +158,7 @@ impl Tail {
         if start < self.own.max(self.low) || start + HEADER as u64 > end || self.epoch != self.core.epoch {
             return None;
         }
-        let (word, _) = header(self.bytes.get((start - self.low) as usize..)?.first_chunk::<HEADER>()?);
+        let (word, _) = header(self.bytes().get((start - self.low) as usize..)?.first_chunk::<HEADER>()?);
         let (kind, len) = unword(word);
         let met = Met { start, kind: RecordKind::from_u8(kind)?, len, end: start + record_bytes(len) };
         (len <= MAX_PAYLOAD && met.end <= end).then_some(met)
@@ -171,7 +173,7 @@ impl Tail {
                 return Ok(None);
             }
             self.fill(at, need, limit)?;
-            let bytes = &self.bytes[..(self.high - self.low) as usize];
+            let bytes = &self.bytes()[..(self.high - self.low) as usize];
             let checked = at < self.own || epoch != self.core.epoch;
             match find_record(bytes, Lsn(self.low), Lsn(at), checked.then_some(epoch)) {
                 RecordAt::Whole(r) => {
@@ -192,15 +194,28 @@ impl Tail {
         self.fill(start, need, limit)?;
         let from = (start - self.low) as usize + HEADER;
         let store = self.core.segments.store();
-        let begun = EpochStart::decode(&self.bytes[from..from + EpochStart::BYTES]);
+        let begun = EpochStart::decode(&self.bytes()[from..from + EpochStart::BYTES]);
         let Some(begun) = begun.filter(|b| b.follows(store, self.epoch, self.at)) else { return Ok(None) };
         let met = self.look(start, begun.epoch, limit)?;
         Ok(met.filter(|m| m.kind == RecordKind::EpochStart).map(|m| (begun.epoch, m.end)))
     }
 
-    /// Sees to it that the buffer holds `[at, at + need)`, which may be read; all from [`Tail::at`] on stays in it.
+    /// From `low` on.
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.written.as_ref().map_or(&self.gathered[..], |bytes| &bytes[..])
+    }
+
+    /// Sees to it that the bytes at hand have `[at, at + need)`, which may be read; and all from [`Tail::at`] on.
     fn fill(&mut self, at: u64, need: u64, limit: u64) -> Result<(), LogError> {
         if at >= self.low && at + need <= self.high {
+            return Ok(());
+        }
+        if at == self.at
+            && let Some((start, bytes)) = self.core.recent.holding(at, need)
+        {
+            (self.low, self.high, self.own) = (start, start + bytes.len() as u64, start);
+            self.written = Some(bytes);
             return Ok(());
         }
         let low = block_down(self.at);
@@ -208,7 +223,7 @@ impl Tail {
         self.make_room(low, (high - low) as usize);
         while self.high < high {
             let from = self.high;
-            let out = &mut self.bytes[(from - low) as usize..(high - low) as usize];
+            let out = &mut self.gathered[(from - low) as usize..(high - low) as usize];
             let there = self.core.recent.copy(from, out);
             if there > 0 {
                 self.high += there as u64;
@@ -228,17 +243,21 @@ impl Tail {
         Ok(())
     }
 
-    /// The buffer begins with `low`, keeps what it has from there on, and takes so many bytes.
+    /// The gathered bytes begin with `low`, keep what is at hand from there on, and have room for so many.
     fn make_room(&mut self, low: u64, room: usize) {
         let there = self.low <= low && low < self.high;
         let kept = if there { (low - self.low) as usize..(self.high - self.low) as usize } else { 0..0 };
         let end = low + kept.len() as u64;
-        if self.bytes.len() < room {
+        let written = self.written.take();
+        if self.gathered.len() < room {
             let mut bytes = AlignedBuf::zeroed(room.max(READ as usize));
-            bytes[..kept.len()].copy_from_slice(&self.bytes[kept]);
-            self.bytes = bytes;
+            let from = written.as_ref().map_or(&self.gathered[..], |bytes| &bytes[..]);
+            bytes[..kept.len()].copy_from_slice(&from[kept]);
+            self.gathered = bytes;
+        } else if let Some(written) = written {
+            self.gathered[..kept.len()].copy_from_slice(&written[kept]);
         } else {
-            self.bytes.copy_within(kept, 0);
+            self.gathered.copy_within(kept, 0);
         }
         if !there {
             self.own = low;

@@ -391,7 +391,7 @@ impl Exporter {
                 self.end()?;
                 return Ok(false);
             }
-            self.log.pace();
+            self.log.pace(|| self.consumer.has_much());
         }
     }
 

@@ -52,8 +52,8 @@ fn bound_bytes(capacity: u64) -> u64 {
 
 /// Transactions whose places are remembered, so that a snapshot's is found.
 const REMEMBERED: usize = 1 << 16;
-/// How long commits gather while nobody waits for them.
-const PACE_NS: u64 = 10_000_000;
+/// How long commits gather, unless they are many, while nobody waits for them.
+const PACE_NS: u64 = 50_000_000;
 
 /// A position in the files.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -378,9 +378,9 @@ impl Binlog {
         }
     }
 
-    /// Lets commits gather for a moment, unless somebody waits for them: each round of the exporter costs as much as
-    /// some transactions.
-    fn pace(&self) {
+    /// Lets commits gather for a moment, or until they are many, unless somebody waits for them: each round of the
+    /// exporter costs as much as a hundred transactions, since nothing that it needs is in the processor's caches.
+    fn pace(&self, mut are_many: impl FnMut() -> bool) {
         if self.semi.is_on() {
             return;
         }
@@ -393,8 +393,8 @@ impl Binlog {
                     return;
                 }
             }
-            // The log may wake it, too, which it has asked for before: commits go on gathering.
-            if park(Wait::LogFollow, Some(deadline)) != Unpark::Woken {
+            // The log may wake it for what it has asked before, too: commits go on gathering.
+            if are_many() || park(Wait::LogFollow, Some(deadline)) != Unpark::Woken {
                 break;
             }
         }
