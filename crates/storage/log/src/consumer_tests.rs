@@ -398,3 +398,49 @@ fn a_tail_is_woken_when_as_much_is_durable_as_it_expects() {
     }
     assert!(waiting.join().unwrap() >= MIB);
 }
+
+/// The log's writer cuts records where it makes room, so that some lie in one of its writes and others in two, and the
+/// tail falls behind what is in memory first.
+#[test]
+fn a_tail_reads_from_memory_and_from_disk_what_was_appended() {
+    const BYTES: u64 = 24 * MIB;
+    let dir = Dir::new();
+    let start = Start { store: STORE, checkpoint: FIRST_LSN, end: FIRST_LSN, epochs: vec![], epoch: 1 };
+    let log = Log::open(Options { capacity: 64 << 20, ..options(&dir, FlushPolicy::Durable) }, start).unwrap();
+    let mut tail = Tail::new(&log, FIRST_LSN, 1);
+    let mut read = Vec::new();
+    std::thread::scope(|s| {
+        for thread in 0..3u64 {
+            let log = &log;
+            s.spawn(move || {
+                let end = FIRST_LSN.advance(BYTES);
+                let bytes: Vec<u8> = (0..400_000u64).map(|i| (i * i / 7 + thread) as u8).collect();
+                for n in 0.. {
+                    let len = if n % 64 == 0 { bytes.len() } else { (n * 7919 % 6000) as usize };
+                    let lsn = log.append(RecordKind::Payload, &[&bytes[..len]]);
+                    if lsn >= end {
+                        log.wait_durable(lsn).unwrap();
+                        return;
+                    }
+                    if n % 50 == 0 {
+                        log.wait_durable(lsn).unwrap();
+                    }
+                }
+            });
+        }
+        while log.durable_lsn() < FIRST_LSN.advance(BYTES) {
+            // Half of the log has gone by before it begins.
+            if log.durable_lsn() > FIRST_LSN.advance(BYTES / 2) {
+                while let Some((_, r)) = tail.next().unwrap() {
+                    read.push((r.lsn, r.payload.to_vec()));
+                }
+            }
+            std::thread::yield_now();
+        }
+    });
+    while let Some((_, r)) = tail.next().unwrap() {
+        read.push((r.lsn, r.payload.to_vec()));
+    }
+    log.close().unwrap();
+    assert!(read == read_from(dir.path(), FIRST_LSN, 1).unwrap().0, "{} records", read.len());
+}
