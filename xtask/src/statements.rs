@@ -1,11 +1,12 @@
 //! Recorded statements of real clients, replayed against two servers side by side: what one refuses or answers
 //! differently, most frequent first, but for what has a reason (`explained`), which is only counted. The files are an
-//! argument: one statement after the other, each ended by `;`, as a general log gives them.
+//! argument: one statement after the other, each ended by `;`, as a general log gives them. Beside MySQL, whose answers
+//! are the right ones, types of columns and warnings are compared too.
 
 mod explained;
 
 use explained::History;
-use gannet_wire::client::{Address, Cell, Connection, Error, Options, ResultSet};
+use gannet_wire::client::{Address, Cell, ColumnInfo, Connection, Error, Options, ResultSet};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -126,6 +127,8 @@ enum Answer {
 struct Side {
     address: Address,
     connection: Option<Connection>,
+    /// The columns of the last answer.
+    columns: Vec<ColumnInfo>,
 }
 
 impl Side {
@@ -158,7 +161,12 @@ impl Side {
 
     fn ask(&mut self, sql: &[u8]) -> Result<Answer, String> {
         Ok(match self.connect()?.query_bytes(sql) {
-            Ok(results) => results.first().map_or(Answer::Ok(0), answer),
+            Ok(results) => {
+                let result = results.into_iter().next().unwrap_or_default();
+                let answer = answer(&result);
+                self.columns = result.columns;
+                answer
+            }
             Err(Error::Server { code, message, .. }) => Answer::Refused(code, message),
             Err(e) => {
                 self.connection = None;
@@ -200,28 +208,33 @@ struct Report {
 }
 
 fn replay(file: &str, statements: &[Vec<u8>], args: &Arguments, report: &mut Report) -> Result<(), String> {
-    let mut sides = [&args.server, &args.reference].map(|a| Side { address: a.clone(), connection: None });
+    let mut sides = [&args.server, &args.reference].map(|a| Side { address: a.clone(), connection: None, columns: Vec::new() });
     for side in &mut sides {
         side.prepare()?;
     }
-    let mut history = History::default();
+    let mysql = !sides[1].connect()?.greeting.version.contains("MariaDB");
+    let mut history = History::beside(mysql);
     for sql in statements {
         let text = String::from_utf8_lossy(sql);
         let lower = text.to_lowercase();
         if args.skip.iter().any(|s| lower.contains(s.as_str())) {
             continue;
         }
-        let [ours, theirs] = &mut sides;
-        let (mine, theirs) = (ours.ask(sql)?, theirs.ask(sql)?);
+        let [server, reference] = &mut sides;
+        let (mine, theirs) = (server.ask(sql)?, reference.ask(sql)?);
         if let Answer::Refused(1231, _) = mine
             && lower.contains("no_auto_create_user")
         {
             // What follows is to run in the same modes, but for the word that only one side knows.
-            ours.ask(lower.replace("no_auto_create_user", "").as_bytes())?;
+            for side in sides.iter_mut().take(if mysql { 2 } else { 1 }) {
+                side.ask(lower.replace("no_auto_create_user", "").as_bytes())?;
+            }
         }
         let ours = mine;
         report.statements += 1;
-        match difference(&ours, &theirs, &lower) {
+        let found = difference(&ours, &theirs, &lower, mysql);
+        let found = if found.is_none() && mysql { finer(&mut sides, &ours, &lower)? } else { found };
+        match found {
             None => {
                 if matches!(ours, Answer::Ok(_)) {
                     history.settle(&plain(&lower));
@@ -272,7 +285,7 @@ fn plain(sql: &str) -> String {
 }
 
 /// The kind of difference; `None` when the answers are as good as the same.
-fn difference(ours: &Answer, theirs: &Answer, sql: &str) -> Option<String> {
+fn difference(ours: &Answer, theirs: &Answer, sql: &str, mysql: bool) -> Option<String> {
     // What a server says of itself differs between any two.
     let own = ["@@", "version", "show ", "information_schema", "performance_schema", "mysql.", "now()", "sys."];
     let about_itself = own.iter().any(|w| sql.contains(w));
@@ -282,12 +295,18 @@ fn difference(ours: &Answer, theirs: &Answer, sql: &str) -> Option<String> {
             Some(format!("2 refused: {code} {}", masked(message)))
         }
         (Answer::Ok(_) | Answer::Rows(..), Answer::Refused(code, message)) => {
-            Some(format!("4 accepted, reference: {code} {}", masked(message)))
+            let start = sql.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
+            Some(format!("4 accepted {start}, reference: {code} {}", masked(message)))
         }
         (Answer::Refused(a, x), Answer::Refused(b, y)) if a != b => {
             Some(format!("5 error {a} {} instead of {b} {}", masked(x), masked(y)))
         }
-        (Answer::Rows(..), Answer::Rows(..)) if ours != theirs && !about_itself => {
+        (Answer::Refused(_, x), Answer::Refused(_, y)) if mysql && x != y => {
+            Some(format!("5 text {} instead of {}", masked(x), masked(y)))
+        }
+        (Answer::Rows(names, _), Answer::Rows(their_names, _))
+            if ours != theirs && (!about_itself || mysql && names != their_names) =>
+        {
             Some(format!("3 {}", what(ours, theirs, sql)))
         }
         (Answer::Ok(a), Answer::Ok(b)) if a != b => {
@@ -298,6 +317,25 @@ fn difference(ours: &Answer, theirs: &Answer, sql: &str) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// How two equal answers differ in the types of their columns and in their warnings.
+fn finer(sides: &mut [Side; 2], answer: &Answer, sql: &str) -> Result<Option<String>, String> {
+    let [server, reference] = sides;
+    let start = sql.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
+    if matches!(answer, Answer::Rows(..)) {
+        for (a, b) in server.columns.iter().zip(&reference.columns) {
+            let told = |c: &ColumnInfo| format!("type {} collation {} decimals {}", c.ty, c.collation, c.decimals);
+            if told(a) != told(b) {
+                return Ok(Some(format!("6 {} of {}: {} instead of {}", start, a.name, told(a), told(b))));
+            }
+        }
+    }
+    if sql.contains("diagnostics") || sql.starts_with("show warnings") || sql.starts_with("show errors") {
+        return Ok(None);
+    }
+    let (ours, theirs) = (server.ask(b"SHOW WARNINGS")?, reference.ask(b"SHOW WARNINGS")?);
+    Ok((ours != theirs).then(|| format!("7 warnings of {}", masked(&detail(&ours, &theirs)))))
 }
 
 fn what(ours: &Answer, theirs: &Answer, sql: &str) -> String {
@@ -333,15 +371,17 @@ fn masked(message: &str) -> String {
                 out.push(c);
             }
             _ if quoted => {}
-            c if c.is_ascii_digit() => {}
+            c if c.is_ascii_digit() || c == '\n' => {}
             c => out.push(c),
         }
     }
     // The name of what is not supported says more than that something is not.
-    if let Some((_, name)) = message.split_once("yet support ") {
+    if let Some((_, name)) = message.split_once("yet support ")
+        && !message.contains("Level")
+    {
         return format!("not supported: {name}");
     }
-    out.chars().take(110).collect()
+    out.chars().take(300).collect()
 }
 
 impl Report {

@@ -157,6 +157,8 @@ const NOT_THEIR_STATEMENTS: &[&str] = &[
 /// What has differed so far.
 #[derive(Default)]
 pub(super) struct History {
+    /// The reference is MySQL: what MariaDB does otherwise explains nothing.
+    mysql: bool,
     tables: BTreeSet<String>,
     inserted: bool,
     /// A definition was refused in a READ ONLY transaction, which goes on here and has ended there.
@@ -189,6 +191,11 @@ fn changed_tables(sql: &str) -> Vec<String> {
 }
 
 impl History {
+    /// Nothing has differed yet from a reference that is MySQL or MariaDB.
+    pub(super) fn beside(mysql: bool) -> Self {
+        Self { mysql, ..Self::default() }
+    }
+
     /// A difference was explained: the tables it changes differ from now on.
     pub(super) fn note(&mut self, sql: &str) {
         self.tables.extend(changed_tables(sql));
@@ -332,6 +339,9 @@ fn of_mariadb(sql: &str, code: u16, message: &str) -> Option<Reason> {
 
 /// The reason, when there is one. `sql` is in lower case, without comments, with single spaces.
 pub(super) fn reason(ours: &Answer, theirs: &Answer, sql: &str, history: &History) -> Option<Reason> {
+    if history.mysql {
+        return beside_mysql(ours, theirs, sql).or_else(|| history.touches(sql).then_some(FOLLOWS));
+    }
     if let Answer::Refused(code, message) = ours
         && let Some(reason) = out_of_scope(sql, *code).or_else(|| of_mariadb(sql, *code, message))
     {
@@ -348,6 +358,18 @@ pub(super) fn reason(ours: &Answer, theirs: &Answer, sql: &str, history: &Histor
         _ => None,
     };
     known.or_else(|| history.touches(sql).then_some(FOLLOWS))
+}
+
+/// Why answers may differ from MySQL's.
+fn beside_mysql(ours: &Answer, theirs: &Answer, sql: &str) -> Option<Reason> {
+    match (ours, theirs) {
+        (Answer::Rows(..), Answer::Rows(..))
+            if has(sql, &["connection_id()", "rand()", "uuid()", "current_user", "session_user", "system_user"]) =>
+        {
+            Some(SESSION)
+        }
+        _ => None,
+    }
 }
 
 fn both_refuse(ours: u16, theirs: u16, sql: &str) -> Option<Reason> {
