@@ -428,11 +428,7 @@ fn parse_and_run(
     };
     let parsed = match gannet_parser::parse_until(text, mode, extent, gannet_exec::stopped) {
         Ok(parsed) if parsed.params > 0 => {
-            let error = SqlError::with_message(
-                ErrorCode::Parse,
-                "You have an error in your SQL syntax; a parameter marker is allowed in prepared statements only",
-            );
-            return refuse_text(session, text, started, error);
+            return refuse_text(session, text, started, parse_error(parsed.unwanted_param(text)));
         }
         Ok(parsed) => parsed,
         Err(e) => return refuse_text(session, text, started, parse_error(e)),

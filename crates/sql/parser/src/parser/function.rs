@@ -74,6 +74,9 @@ impl Parser<'_> {
         if self.params >= MAX_PARAMS {
             return self.error_at(ErrorKind::TooManyParams, self.here());
         }
+        if self.params == 0 {
+            self.first_param = self.here();
+        }
         self.advance();
         self.params += 1;
         Ok(Expr::Param(self.params - 1))

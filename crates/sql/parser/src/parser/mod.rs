@@ -58,8 +58,18 @@ pub struct Parsed {
     pub consumed: usize,
     /// Number of `?` parameters.
     pub params: u32,
+    /// Offset of the first of them.
+    first_param: u32,
     /// Deprecated syntax, in order of appearance.
     pub notices: Vec<Notice>,
+}
+
+impl Parsed {
+    /// The refusal of `text`, of which this was parsed, for its first parameter: only prepared statements have any.
+    #[must_use]
+    pub fn unwanted_param(&self, text: &[u8]) -> ParseError {
+        refused_at(text, ErrorKind::Syntax, self.first_param)
+    }
 }
 
 /// Bytes of text between two questions whether to go on.
@@ -84,6 +94,23 @@ impl Patience {
             (state.tok, state.ahead_len) = (state.lexer.next(), 0);
         }
     }
+}
+
+/// Neither white space nor semicolons at a text's ends belong to its statement.
+fn is_blank(b: &u8) -> bool {
+    *b == b';' || crate::lexer::is_space(*b)
+}
+
+/// The refusal of `text` for what stands at `offset`.
+#[cold]
+fn refused_at(text: &[u8], kind: ErrorKind, offset: u32) -> ParseError {
+    let end = text.iter().rposition(|b| !is_blank(b)).map_or(0, |i| i + 1);
+    let start = text.iter().position(|b| !is_blank(b)).unwrap_or(0);
+    let at = (offset as usize).min(end);
+    let near: String = String::from_utf8_lossy(&text[at..end.min(at + 320)]).chars().take(80).collect();
+    let before = text.get(start..at).unwrap_or_default();
+    let line = 1 + before.iter().filter(|&&b| b == b'\n').count() as u32;
+    ParseError { kind, offset, near: near.into(), line }
 }
 
 /// What a text is to hold.
@@ -155,6 +182,7 @@ pub(crate) struct Parser<'a> {
     state: State<'a>,
     parameterised: bool,
     params: u32,
+    first_param: u32,
     /// In a trigger: the columns of OLD and NEW that were named.
     rows: Option<Vec<(Ident, Ident)>>,
     patience: Patience,
@@ -202,6 +230,7 @@ impl<'a> Parser<'a> {
             state: State { lexer, tok, ahead: [tok; 3], ahead_len: 0, prev_end: 0 },
             parameterised,
             params: 0,
+            first_param: 0,
             rows: None,
             patience: Patience { stopped: || false, ask_at: u32::MAX, ended: false },
             stack_base: stack_position(),
@@ -230,7 +259,8 @@ impl<'a> Parser<'a> {
             }
             _ => return self.syntax(),
         };
-        Ok(Parsed { statement, consumed, params: self.params, notices: std::mem::take(&mut self.notices) })
+        let notices = std::mem::take(&mut self.notices);
+        Ok(Parsed { statement, consumed, first_param: self.first_param, params: self.params, notices })
     }
 
     fn must_be_end(&mut self) -> Result<()> {
@@ -383,14 +413,7 @@ impl<'a> Parser<'a> {
 
     #[cold]
     fn error_at<T>(&self, kind: ErrorKind, offset: u32) -> Result<T> {
-        // White space and semicolons at the end do not belong to the statement.
-        let blank = |b: &u8| *b == b';' || crate::lexer::is_space(*b);
-        let end = self.text.iter().rposition(|b| !blank(b)).map_or(0, |i| i + 1);
-        let at = (offset as usize).min(end);
-        let rest = &self.text[at..end.min(at + 320)];
-        let near: String = String::from_utf8_lossy(rest).chars().take(80).collect();
-        let line = 1 + self.text[..at].iter().filter(|&&b| b == b'\n').count() as u32;
-        Err(ParseError { kind, offset, near: near.into(), line })
+        Err(refused_at(self.text, kind, offset))
     }
 
     #[cold]
@@ -424,8 +447,8 @@ impl<'a> Parser<'a> {
     #[cold]
     fn supplementary<T>(&self, t: Token, name: &str) -> Result<T> {
         let escaped: String = name.bytes().take(16).map(|b| format!("\\x{b:02X}")).collect();
-        let line = 1 + self.text[..t.start as usize].iter().filter(|&&b| b == b'\n').count() as u32;
-        Err(ParseError { kind: ErrorKind::Supplementary, offset: t.start, near: escaped.into(), line })
+        let error = refused_at(self.text, ErrorKind::Supplementary, t.start);
+        Err(ParseError { near: escaped.into(), ..error })
     }
 
     fn ident_of(&self, t: Token) -> Result<Ident> {

@@ -278,8 +278,8 @@ pub fn parse_time_as_datetime(text: &[u8]) -> Option<ParsedDateTime> {
     if text.len() < 12 { None } else { read_datetime(text, DateFlags::LAX, true).ok() }
 }
 
-/// Reads a time: `[-][D ]hh[:mm[:ss]][.fraction]`, `[-]hhmmss`, or the time of a datetime. Text without a number is 0,
-/// and truncated. `None` for empty text, and for parts out of range.
+/// Reads a time: `[-][D ]hh[:mm[:ss]][.fraction]`, `[-]hhmmss`, or the time of a datetime. `None` for text that
+/// does not begin with a number, and for parts out of range.
 pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
     parse_time_as(text, false)
 }
@@ -303,6 +303,7 @@ pub fn parse_time_as(text: &[u8], cut_fractions: bool) -> Option<ParsedTime> {
             Err(Bad::Form) => {}
         }
     }
+    let start = r.at;
     let (first, _) = r.digits(usize::MAX);
     if first > u64::from(u32::MAX) {
         return None;
@@ -335,8 +336,11 @@ pub fn parse_time_as(text: &[u8], cut_fractions: bool) -> Option<ParsedTime> {
     if hms[1] > 59 || hms[2] > 59 {
         return None;
     }
+    if r.at == start && !r.done() {
+        return None;
+    }
     r.skip_space();
-    let truncated = !r.done() || r.at == usize::from(negative);
+    let truncated = !r.done();
     let hours = hms[0].saturating_add(days.saturating_mul(24));
     let seconds = hours.min(1 << 20) as i64 * 3600 + hms[1] as i64 * 60 + hms[2] as i64;
     let total = seconds * 1_000_000 + i64::from(micros) + i64::from(round_up && !cut_fractions);
