@@ -67,8 +67,12 @@ fn explain_rows(session: &mut Session, e: &ast::Explain) -> Result<Option<RowsSi
         let named = e.format.as_ref().map_or(&*format, |f| &*f.text);
         return Err(sql_err!(UnknownExplainFormat, named));
     }
+    // The format has to be written, whatever explain_format is.
+    if e.into.is_some() && e.format.is_none() {
+        return Err(sql_err!(ExplainIntoImplicitFormat));
+    }
     if e.into.is_some() && format != "JSON" {
-        return unsupported("EXPLAIN INTO in another format than JSON");
+        return Err(sql_err!(ExplainIntoFormat, format));
     }
     if e.analyze && format != "TREE" {
         return unsupported(format!("EXPLAIN ANALYZE with {format} format"));

@@ -489,7 +489,11 @@ fn plan_and_run(
             }
             Err(error) => match gtids::passes_over_error(session, &parsed.statement, error) {
                 None => break finish_statement(session, started, None, &[], Ok(Done::default())),
-                Some(error) => break refuse_text(session, text, started, error),
+                // What its text alone was warned of stays.
+                Some(error) => {
+                    let handle = session.digest_handle(text);
+                    break finish_statement(session, started, Some(&handle), &[], Err(error));
+                }
             },
         }
     }

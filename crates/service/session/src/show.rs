@@ -545,7 +545,14 @@ fn show_table_definition(session: &mut Session, name: &ObjectName) -> Result<Row
         _ => e,
     });
     let (schema, name) = shown?;
-    let t = session.state.snapshot.require_table(&schema, &name)?.clone();
+    let t = match session.state.snapshot.require_table(&schema, &name) {
+        Ok(t) => t.clone(),
+        // Of information_schema too.
+        Err(e) if e.code() == ErrorCode::UnknownTable => {
+            return Err(sql_err!(NoSuchTable, schema, name.to_ascii_uppercase()));
+        }
+        Err(e) => return Err(e),
+    };
     let whole = session.state.access.table(&schema, &name).intersects(gannet_core::accounts::TABLE_LEVEL);
     let open = t.temporary || matches!(&*schema, "information_schema" | "performance_schema");
     if !whole && !open && t.view().is_none() {

@@ -66,5 +66,7 @@ pub fn deprecation(notice: Notice) -> Warning {
         }
         Notice::InnerInto => Warning::new(Level::Warning, ErrorCode::WarnDeprecatedInnerInto, &[]),
         Notice::Bang => instead("!", "NOT"),
+        Notice::NoCache => Warning::new(Level::Warning, gone, &[&"SQL_NO_CACHE"]),
+        Notice::YearWidth => instead("YEAR(4)", "YEAR"),
     }
 }

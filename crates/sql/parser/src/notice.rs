@@ -45,6 +45,10 @@ pub enum Notice {
     Bang,
     /// INTO within an operand of a set operation
     InnerInto,
+    /// `SQL_NO_CACHE`
+    NoCache,
+    /// `YEAR(4)`
+    YearWidth,
     /// `INSERT DELAYED`, `REPLACE DELAYED`: the statement.
     Delayed(&'static str),
 }

@@ -82,6 +82,15 @@ impl Plan {
     pub fn is_current(&self) -> bool {
         self.tables.iter().all(|t| t.table.statistics.epoch() == t.statistics_epoch)
     }
+
+    /// The tables whose rows UPDATE or DELETE changes.
+    pub(crate) fn targets(&self) -> Vec<u32> {
+        match &self.kind {
+            PlanKind::Update(update) => update.targets.iter().map(|t| t.table).collect(),
+            PlanKind::Delete(delete) => delete.targets.iter().map(|(table, _)| *table).collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// The statement kinds that are planned.

@@ -12,6 +12,8 @@ use std::sync::Arc;
 /// JSON_TABLE's paths and columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonTable {
+    /// Its alias, for EXPLAIN.
+    pub name: Box<str>,
     /// The outermost level.
     pub level: JsonLevel,
     /// Number of columns.

@@ -82,6 +82,9 @@ impl Parser<'_> {
             }
             B::Year => {
                 ty.length = self.opt_length()?;
+                if ty.length.is_some() {
+                    self.notice(Notice::YearWidth);
+                }
                 self.sign(&mut ty);
             }
             B::Blob => ty.length = self.opt_length()?,

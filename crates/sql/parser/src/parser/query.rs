@@ -291,7 +291,10 @@ impl Parser<'_> {
                 Kw::SQL_SMALL_RESULT => o.sql_small_result = true,
                 Kw::SQL_BIG_RESULT => o.sql_big_result = true,
                 Kw::SQL_BUFFER_RESULT => o.sql_buffer_result = true,
-                Kw::SQL_NO_CACHE => o.sql_no_cache = true,
+                Kw::SQL_NO_CACHE => {
+                    o.sql_no_cache = true;
+                    self.notice(Notice::NoCache);
+                }
                 Kw::SQL_CALC_FOUND_ROWS => {
                     o.sql_calc_found_rows = true;
                     self.notice(Notice::CalcFoundRows);

@@ -657,8 +657,9 @@ impl Binder<'_> {
         let hinted = self.enter_block(self.selects, hints);
         (block.straight, block.orders) = (hinted.straight, hinted.orders);
         self.scopes.push(Scope::new());
-        let (from, rels) = super::changing(self, |b| b.from_clause(tables, intent))?;
-        (block.from, block.rels) = (from, rels);
+        let tables = super::changing(self, |b| b.from_clause(tables, intent))?;
+        tables.on_error.map_or(Ok(()), Err)?;
+        (block.from, block.rels) = (tables.from, tables.rels);
         Ok(block)
     }
 

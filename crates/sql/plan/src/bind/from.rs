@@ -36,21 +36,31 @@ pub(super) struct FromBuilder {
     shapes: bool,
     /// Intent of base tables.
     pub(super) intent: Intent,
+    on_error: Option<SqlError>,
+}
+
+/// A bound FROM clause.
+pub(super) struct Tables {
+    pub(super) from: Option<From>,
+    pub(super) rels: Vec<Rel>,
+    /// The first name in a condition of ON that was not found, or found twice.
+    pub(super) on_error: Option<SqlError>,
 }
 
 impl FromBuilder {
     pub(super) fn new(intent: Intent) -> FromBuilder {
-        FromBuilder { rels: Vec::new(), shapes: false, intent }
+        FromBuilder { rels: Vec::new(), shapes: false, intent, on_error: None }
     }
 }
 
 impl Binder<'_> {
-    /// Binds a FROM clause into the current scope: a comma is an inner join.
-    pub(super) fn from_clause(&mut self, from: &[TableRef], intent: Intent) -> Result<(Option<From>, Vec<Rel>)> {
+    /// Binds a FROM clause into the current scope: a comma is an inner join. A name that a condition of ON does not
+    /// find is `on_error`, since the select list and WHERE are blamed before it.
+    pub(super) fn from_clause(&mut self, from: &[TableRef], intent: Intent) -> Result<Tables> {
         if from.iter().any(|t| !matches!(t, TableRef::Table(_))) {
             self.require_tables(from)?;
         }
-        let mut builder = FromBuilder { rels: Vec::new(), shapes: merges(from), intent };
+        let mut builder = FromBuilder { rels: Vec::new(), shapes: merges(from), intent, on_error: None };
         let joined = self.from_list(from, &mut builder)?;
         if builder.rels.len() > MAX_TABLES {
             return Err(error(ErrorCode::TooManyTables, &[&MAX_TABLES]));
@@ -61,7 +71,7 @@ impl Binder<'_> {
             }
             from
         });
-        Ok((from, builder.rels))
+        Ok(Tables { from, rels: builder.rels, on_error: builder.on_error })
     }
 
     /// A table that does not exist is noticed before a condition that comes in front of it is looked at.
@@ -76,10 +86,21 @@ impl Binder<'_> {
                 TableRef::Table(t) if t.name.schema.is_some() || self.find_cte(&t.name.name.text).is_none() => {
                     self.find_table(&t.name)?;
                 }
+                TableRef::Derived(derived) => self.deeper(|b| b.require_tables_of(&derived.query))?,
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    /// The same for a derived table, but for one that names tables of its own.
+    fn require_tables_of(&mut self, query: &ast::Query) -> Result<()> {
+        match &query.body {
+            _ if query.with.is_some() => Ok(()),
+            ast::QueryBody::Select(select) => self.require_tables(&select.from),
+            ast::QueryBody::Query(query) => self.deeper(|b| b.require_tables_of(query)),
+            _ => Ok(()),
+        }
     }
 
     fn find_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>> {
@@ -232,7 +253,7 @@ impl Binder<'_> {
         let mut columns: Vec<(Box<str>, gannet_types::SqlType)> = Vec::new();
         let mut nested = 0;
         let level = self.json_level(&source.path, &source.columns, &alias.text, &mut columns, &mut nested)?;
-        let table = gannet_functions::json::table::JsonTable { level, width: columns.len() };
+        let table = gannet_functions::json::table::JsonTable { name: alias.text.clone(), level, width: columns.len() };
         let out = columns
             .into_iter()
             .map(|(name, ty)| crate::logical::OutColumn { name, id: self.arena.column(ty, Label::Computed) });
@@ -458,10 +479,19 @@ impl Binder<'_> {
                     self.scope().visible_from = 0;
                     self.scope().merged = Some(both);
                 }
+                let scopes = self.scopes.len();
                 let bound = self.in_clause(Clause::On, |b| b.condition(condition));
+                // A subquery that is refused leaves its scope.
+                self.scopes.truncate(scopes);
                 self.scope().visible_from = before;
                 self.scope().merged = merged;
-                conjuncts(bound?, &mut on);
+                match bound {
+                    Ok(bound) => conjuncts(bound, &mut on),
+                    Err(e) if matches!(e.code(), ErrorCode::BadField | ErrorCode::NonUniq) => {
+                        builder.on_error.get_or_insert(e);
+                    }
+                    Err(e) => return Err(e),
+                }
                 shape.extend(left_shape);
                 shape.extend(right_shape);
             }

@@ -1,5 +1,6 @@
 //! One SELECT: its clauses in MySQL's order of resolution, the select list, window functions.
 
+use super::from::Tables;
 use super::scope::{Clause, Scope, ScopeItem, display};
 use super::{Binder, error};
 use crate::expr::{Expr, ExprKind, SortKey};
@@ -191,20 +192,26 @@ impl Binder<'_> {
             block.calc_found_rows = true;
             self.arena.uses.calc_found_rows = true;
         }
-        let (from, mut rels) = self.from_clause(&select.from, Self::READ)?;
+        let Tables { from, mut rels, on_error } = self.from_clause(&select.from, Self::READ)?;
         self.apply_locking(&query.locking, &mut rels)?;
         (block.from, block.rels) = (from, rels);
         self.scope().rollup = select.rollup;
         self.named_windows(select)?;
-        if let Some(filter) = &select.filter {
-            let bound = self.in_clause(Clause::Where, |b| b.condition(filter))?;
-            conjuncts(bound, &mut block.filter);
-        }
+        let filter = select.filter.as_ref();
+        let scopes = self.scopes.len();
+        let filter = filter.map(|filter| self.in_clause(Clause::Where, |b| b.condition(filter)));
+        // A subquery that is refused leaves its scope.
+        self.scopes.truncate(scopes);
         let listed = std::mem::take(&mut self.without_select);
         self.scope().clause = if listed { Clause::Values } else { Clause::Fields };
         // EXISTS does not look at a list that is `*` alone; tables are not needed for it.
         let any_row = place.exists && select.having.is_none();
         let names = self.pinned(|b| b.select_list(select, any_row, &mut block))?;
+        // Of names that are not found, one of the list is blamed before one of WHERE, and that before one of ON.
+        if let Some(bound) = filter {
+            conjuncts(bound?, &mut block.filter);
+        }
+        on_error.map_or(Ok(()), Err)?;
         self.group_by(select, &mut block)?;
         if let Some(having) = &select.having {
             let bound = self.in_clause(Clause::Having, |b| b.condition(having))?;

@@ -252,6 +252,26 @@ impl<'p> Writer<'p> {
         vec![(name, Json::Object(members))]
     }
 
+    /// A recursive common table expression: what it begins with, and what is repeated.
+    fn rounds(&mut self, base: &'p Physical, rounds: &'p Physical, number: u64) -> Members {
+        let mut block = |node, number, recursive: bool| {
+            let mut block = self.block(node, number, None);
+            if recursive {
+                block.insert(1, ("recursive", Json::Bool(true)));
+            }
+            let members = vec![
+                ("dependent", Json::Bool(false)),
+                ("cacheable", Json::Bool(true)),
+                ("query_block", Json::Object(block)),
+            ];
+            Json::Object(members)
+        };
+        let next = first_select(rounds).map_or(number + 1, u64::from);
+        let blocks = vec![block(base, number, false), block(rounds, next, true)];
+        let members = vec![("using_temporary_table", Json::Bool(false)), ("query_specifications", Json::Array(blocks))];
+        vec![("union_result", Json::Object(members))]
+    }
+
     fn joins(&mut self, node: &'p Physical, verb: Option<&'static str>) -> Members {
         let mut tables = Vec::new();
         let mut ends = Vec::new();
@@ -392,14 +412,18 @@ impl<'p> Writer<'p> {
                     inside.push(("dependent", Json::Bool(false)));
                     inside.push(("cacheable", Json::Bool(true)));
                     let number = first_select(&source.base).map_or(2, u64::from);
-                    inside.push(("query_block", Json::Object(self.block(&source.base, number, None))));
+                    let block = match &source.recursive {
+                        None => self.block(&source.base, number, None),
+                        Some(rounds) => self.rounds(&source.base, rounds, number),
+                    };
+                    inside.push(("query_block", Json::Object(block)));
                     behind.push(("materialized_from_subquery", Json::Object(inside)));
                 }
                 self.derived(node, &source.name, columns, join, behind, out)
             }
-            Op::JsonTable { .. } => {
+            Op::JsonTable { table, .. } => {
                 let behind = vec![("table_function", text("json_table")), ("using_temporary_table", Json::Bool(true))];
-                self.derived(node, "<json_table>", &[], join, behind, out)
+                self.derived(node, &table.name, &[], join, behind, out)
             }
             _ => {
                 // A derived table whose rows are not kept.

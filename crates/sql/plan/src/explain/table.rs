@@ -1,7 +1,7 @@
 //! The traditional table: one row for each table, in the order of execution.
 
 use crate::expr::{Expr, ExprKind};
-use crate::physical::{Access, JoinKind, MergePart, Op, Physical, SkipTake, TableScan};
+use crate::physical::{Access, JoinKind, MergePart, Op, Physical, SetOperation, SkipTake, TableScan};
 use crate::plan::{InsertSource, Plan, PlanKind};
 use std::collections::BTreeSet;
 
@@ -55,9 +55,10 @@ pub type Shown = std::collections::HashMap<u32, Vec<String>>;
 
 /// The rows of EXPLAIN.
 pub fn traditional(plan: &Plan, parts: &Shown) -> Vec<ExplainRow> {
-    let mut table = Tables { plan, parts, rows: Vec::new(), ctes: BTreeSet::new() };
     let simple = plan.subplans.is_empty() && plan.ctes.is_empty();
     let first = if simple { "SIMPLE" } else { "PRIMARY" };
+    let targets = plan.targets();
+    let mut table = Tables { plan, parts, targets, first, rows: Vec::new(), ctes: BTreeSet::new(), round: None };
     match &plan.kind {
         PlanKind::Query(root) => table.block(root, 1, first, Vec::new()),
         PlanKind::PointSelect(point) => table.block(&point.query, 1, first, Vec::new()),
@@ -91,14 +92,34 @@ pub fn traditional(plan: &Plan, parts: &Shown) -> Vec<ExplainRow> {
 struct Tables<'p> {
     plan: &'p Plan,
     parts: &'p Shown,
+    /// The tables that UPDATE and DELETE write: the others are read as in a query.
+    targets: Vec<u32>,
+    /// What a query's first block is called.
+    first: &'static str,
     rows: Vec<ExplainRow>,
     ctes: BTreeSet<u32>,
+    /// The common table expression of which the recursive part is shown.
+    round: Option<u32>,
 }
 
-/// What a block's upper operators say in Extra of its first table.
+/// What a block's upper operators say in Extra of its first table, or of the set operation's result.
 #[derive(Default)]
 struct Above {
     words: Vec<&'static str>,
+    /// The row of a set operation's result. Without words, that of a UNION ALL is none: nothing is kept.
+    result: Option<(ExplainRow, bool)>,
+}
+
+/// A derived table, its number, and the common table expression that it is.
+type Derived<'p> = (&'p Physical, u64, Option<u32>);
+
+/// The words for a set operation's inputs, and for its result.
+fn set_words(kind: SetOperation) -> (&'static str, &'static str, &'static str) {
+    match kind {
+        SetOperation::Union => ("UNION", "UNION RESULT", "union"),
+        SetOperation::Intersect => ("INTERSECT", "INTERSECT RESULT", "intersect"),
+        SetOperation::Except => ("EXCEPT", "EXCEPT RESULT", "except"),
+    }
 }
 
 impl<'p> Tables<'p> {
@@ -107,7 +128,7 @@ impl<'p> Tables<'p> {
     fn block(&mut self, root: &'p Physical, id: u64, select_type: &str, mut later: Vec<(u32, &'static str)>) {
         let mut above = Above::default();
         let start = self.rows.len();
-        let mut derived: Vec<(&'p Physical, u64)> = Vec::new();
+        let mut derived: Vec<Derived<'p>> = Vec::new();
         self.walk(root, id, select_type, &mut above, &mut later, &mut derived, None);
         if self.rows.len() == start {
             let extra = Some(no_tables(root).to_owned());
@@ -118,14 +139,30 @@ impl<'p> Tables<'p> {
                 ..ExplainRow::default()
             });
         }
+        let of_set = above.result.is_some();
+        if let Some((row, kept)) = above.result
+            && (kept || !above.words.is_empty())
+        {
+            self.rows.push(row);
+        }
         if !above.words.is_empty() {
-            let row = &mut self.rows[start];
+            let at = if of_set { self.rows.len() - 1 } else { start };
+            let row = &mut self.rows[at];
             let mut all: Vec<String> = row.extra.iter().cloned().collect();
             all.extend(above.words.iter().map(|w| (*w).to_owned()));
             row.extra = Some(all.join("; "));
         }
-        for (node, number) in derived {
+        for (node, number, cte) in derived {
             self.block(node, number, "DERIVED", Vec::new());
+            let plan = self.plan;
+            if let Some(cte) = cte
+                && let Some(rounds) = plan.ctes.get(cte as usize).and_then(|c| c.recursive.as_ref())
+            {
+                let outer = self.round.replace(cte);
+                let last = self.last_number();
+                self.block(rounds, first_select(rounds).map_or(last + 1, u64::from), "UNION", Vec::new());
+                self.round = outer;
+            }
         }
         for (number, kind) in later {
             let plan = self.plan;
@@ -144,13 +181,19 @@ impl<'p> Tables<'p> {
         select_type: &str,
         above: &mut Above,
         later: &mut Vec<(u32, &'static str)>,
-        derived: &mut Vec<(&'p Physical, u64)>,
+        derived: &mut Vec<Derived<'p>>,
         join: Option<&'static str>,
     ) {
         node.for_each_expr(|e| subqueries(e, later));
         match &node.op {
             Op::TableScan(scan) => self.scan(scan, id, select_type, join),
-            Op::Values { .. } | Op::JsonTable { .. } => {}
+            Op::Values { .. } => {}
+            Op::JsonTable { table, .. } => {
+                let extra = ["Table function: json_table", "Using temporary"].into_iter().chain(join);
+                let extra = extra.collect::<Vec<_>>().join("; ");
+                let row = self.rows_of(node, table.name.to_string(), id, select_type);
+                self.rows.push(ExplainRow { extra: Some(extra), ..row });
+            }
             Op::NestedLoop { outer, inner, kind, .. } => {
                 self.walk(outer, id, select_type, above, later, derived, join);
                 let word = match kind {
@@ -185,51 +228,49 @@ impl<'p> Tables<'p> {
                 self.walk(input, id, select_type, above, later, derived, join);
                 above.words.push("Using temporary");
             }
-            Op::SetOperation { inputs, distinct, .. } => {
+            Op::SetOperation { inputs, kind, distinct } => {
+                let (word, result, name) = set_words(*kind);
                 let mut numbers = Vec::with_capacity(inputs.len());
                 for (i, input) in inputs.iter().enumerate() {
                     // One without a table comes behind the subqueries of the one before it.
-                    let last = self.rows.iter().filter_map(|row| row.id).max().unwrap_or(0);
-                    let number = first_select(input).map_or(if i == 0 { id } else { last + 1 }, u64::from);
-                    self.block(input, number, if i == 0 { "PRIMARY" } else { "UNION" }, Vec::new());
+                    let next = if i == 0 { id } else { self.last_number() + 1 };
+                    let number = first_select(input).map_or(next, u64::from);
+                    self.block(input, number, if i == 0 { "PRIMARY" } else { word }, Vec::new());
                     numbers.push(number.to_string());
                 }
-                if *distinct {
-                    self.rows.push(ExplainRow {
-                        select_type: "UNION RESULT".into(),
-                        table: Some(format!("<union{}>", numbers.join(","))),
-                        access: Some("ALL".into()),
-                        extra: Some("Using temporary".into()),
-                        ..ExplainRow::default()
-                    });
-                }
+                let row = ExplainRow {
+                    select_type: result.into(),
+                    table: Some(format!("<{name}{}>", numbers.join(","))),
+                    access: Some("ALL".into()),
+                    extra: Some("Using temporary".into()),
+                    ..ExplainRow::default()
+                };
+                above.result = Some((row, *distinct || *kind != SetOperation::Union));
             }
             Op::Materialize { input, .. } => {
                 let number = first_select(input).map_or(id + 1, u64::from);
                 if number == id {
                     return self.walk(input, id, select_type, above, later, derived, join);
                 }
-                self.derived_row(input, id, select_type, number, join);
-                derived.push((input, number));
+                let row = self.rows_of(input, format!("<derived{number}>"), id, select_type);
+                self.rows.push(ExplainRow { extra: join.map(str::to_owned), ..row });
+                derived.push((input, number, None));
+            }
+            Op::CteScan { cte, name, .. } if self.round == Some(*cte) => {
+                let row = self.rows_of(node, name.to_string(), id, select_type);
+                let extra = ["Recursive"].into_iter().chain(join).collect::<Vec<_>>().join("; ");
+                self.rows.push(ExplainRow { extra: Some(extra), ..row });
             }
             Op::CteScan { cte, .. } => {
-                let name = self.plan.ctes.get(*cte as usize).map(|c| &c.base);
-                let number = name.and_then(first_select).map_or(id + 1, u64::from);
-                self.rows.push(ExplainRow {
-                    id: Some(id),
-                    select_type: select_type.into(),
-                    table: Some(format!("<derived{number}>")),
-                    access: Some("ALL".into()),
-                    rows: Some(node.rows.max(1.0) as u64),
-                    filtered: Some(100.0),
-                    extra: join.map(str::to_owned),
-                    ..ExplainRow::default()
-                });
                 let plan = self.plan;
+                let known = plan.ctes.get(*cte as usize);
+                let number = known.and_then(|c| first_select(&c.base)).map_or(id + 1, u64::from);
+                let row = self.rows_of(node, format!("<derived{number}>"), id, select_type);
+                self.rows.push(ExplainRow { extra: join.map(str::to_owned), ..row });
                 if self.ctes.insert(*cte)
-                    && let Some(cte) = plan.ctes.get(*cte as usize)
+                    && let Some(known) = known
                 {
-                    derived.push((&cte.base, number));
+                    derived.push((&known.base, number, Some(*cte)));
                 }
             }
             Op::Project { input, .. } | Op::Limit { input, .. } | Op::Window { input, .. } => {
@@ -238,23 +279,37 @@ impl<'p> Tables<'p> {
         }
     }
 
-    fn derived_row(&mut self, input: &Physical, id: u64, select_type: &str, number: u64, join: Option<&'static str>) {
-        self.rows.push(ExplainRow {
+    /// The highest number so far.
+    fn last_number(&self) -> u64 {
+        self.rows.iter().filter_map(|row| row.id).max().unwrap_or(0)
+    }
+
+    /// What a table is called that this statement does not write.
+    fn read<'a>(&self, select_type: &'a str) -> &'a str
+    where
+        'p: 'a,
+    {
+        if matches!(select_type, "UPDATE" | "DELETE") { self.first } else { select_type }
+    }
+
+    /// The row of a table that is no stored one.
+    fn rows_of(&self, node: &Physical, name: String, id: u64, select_type: &str) -> ExplainRow {
+        ExplainRow {
             id: Some(id),
-            select_type: select_type.into(),
-            table: Some(format!("<derived{number}>")),
+            select_type: self.read(select_type).into(),
+            table: Some(name),
             access: Some("ALL".into()),
-            rows: Some(input.rows.max(1.0) as u64),
+            rows: Some(node.rows.max(1.0) as u64),
             filtered: Some(100.0),
-            extra: join.map(str::to_owned),
             ..ExplainRow::default()
-        });
+        }
     }
 
     fn scan(&mut self, scan: &TableScan, id: u64, select_type: &str, join: Option<&'static str>) {
         let facts = TableFacts::of(self.plan, scan);
         let explain = &scan.explain;
         let mut words: Vec<&str> = Vec::new();
+        let select_type = if self.targets.contains(&scan.table) { select_type } else { self.read(select_type) };
         let merge = facts.merged.as_deref().map(|m| format!("Using {m}"));
         words.extend(merge.as_deref());
         if scan.index_filter.is_some() {
@@ -262,6 +317,9 @@ impl<'p> Tables<'p> {
         }
         if scan.filter.is_some() {
             words.push("Using where");
+        }
+        if scan.reverse {
+            words.push("Backward index scan");
         }
         match &scan.access {
             Access::Skip(skip) => words.push(match skip.take {
@@ -271,9 +329,6 @@ impl<'p> Tables<'p> {
             Access::Search(search) if search.sorted => words.push("Ft_hints: sorted"),
             _ if scan.covering => words.push("Using index"),
             _ => {}
-        }
-        if scan.reverse {
-            words.push("Backward index scan");
         }
         words.extend(explain.extra.iter());
         words.extend(join);
@@ -330,7 +385,8 @@ impl<'p> TableFacts<'p> {
         let index = walked.and_then(|i| table.indexes.get(i as usize));
         let clustered = scan.index.map(|i| i as usize) == table.clustered;
         let access = match &scan.access {
-            Access::Full if clustered || index.is_none() => "ALL",
+            // Backward the rows come by their key.
+            Access::Full if clustered && !scan.reverse || index.is_none() => "ALL",
             Access::Full => "index",
             Access::Point { key } if key.iter().all(|k| is_constant(&k.value)) => "const",
             Access::Point { .. } => "eq_ref",

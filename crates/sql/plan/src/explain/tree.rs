@@ -42,8 +42,9 @@ fn write(plan: &Plan, estimates: bool, actual: Option<&dyn Fn(&Physical) -> Opti
             let table = &plan.tables[insert.table as usize];
             let verb = if insert.replace { "Replace into" } else { "Insert into" };
             tree.line(0, &format!("{verb} {}", table.alias), None);
-            if let InsertSource::Query(root) = &insert.source {
-                tree.node(root, 1);
+            match &insert.source {
+                InsertSource::Query(root) => drop(tree.node(root, 1)),
+                _ => tree.line(1, "Rows fetched before execution", None),
             }
         }
         PlanKind::Update(update) => {
