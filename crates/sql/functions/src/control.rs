@@ -127,9 +127,12 @@ fn extreme(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], wanted: Ord
     if call.ty.id.is_string() {
         shown.to_mut().iter_mut().zip(call.args).for_each(|(v, ty)| v.settle_text(ty));
     }
+    // Of texts that are equal, the last is the greatest, and the first the least.
+    let last = call.ty.id.is_string() && wanted == Ordering::Greater;
     let mut best = 0;
     for (i, candidate) in shown.iter().enumerate().skip(1) {
-        if compare(candidate.as_ref(), shown[best].as_ref(), how, &mut cx.conversion())? == Some(wanted) {
+        let order = compare(candidate.as_ref(), shown[best].as_ref(), how, &mut cx.conversion())?;
+        if order == Some(wanted) || last && order == Some(Ordering::Equal) {
             best = i;
         }
     }

@@ -506,8 +506,12 @@ pub fn column_flags(table: &Table, ordinal: u32) -> u16 {
     if column.on_update_now {
         result |= flags::ON_UPDATE_NOW;
     }
-    let none = column.default == gannet_schema::ColumnDefault::None;
-    if none && !column.nullable && !column.auto_increment {
+    let none = match column.default {
+        gannet_schema::ColumnDefault::None => !column.nullable && !column.auto_increment,
+        gannet_schema::ColumnDefault::Dropped => true,
+        _ => false,
+    };
+    if none {
         result |= flags::NO_DEFAULT_VALUE;
     }
     result

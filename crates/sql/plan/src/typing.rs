@@ -124,6 +124,10 @@ fn temporal(a: &Bound, b: &Bound) -> Comparison {
     // A constant number beside a column is a date or time; beside what is computed that is a number.
     let taken = is_constant(other) && matches!(time.kind, ExprKind::Column(_));
     let (time, other) = (&time.ty, &other.ty);
+    // Beside any other text a time is a text; only a constant one is made a time of the column.
+    if is_stringy(other) && !has_date(time) && !taken {
+        return Comparison::String(other.collation);
+    }
     if is_stringy(other) || taken || other.id == TypeId::Year && has_date(time) {
         return if has_date(time) { Comparison::Datetime } else { Comparison::Time };
     }

@@ -129,6 +129,8 @@ pub enum ColumnDefault {
     CurrentTimestamp,
     /// `(expression)`: its text as MySQL prints it.
     Expression(Box<str>),
+    /// None, as DROP DEFAULT leaves a nullable column: NULL is not implied any more.
+    Dropped,
 }
 
 /// A generated column's definition.

@@ -202,7 +202,7 @@ pub fn define(definition: &TableDefinition) -> Result<Defined> {
                 let column = &mut columns[part.column as usize];
                 column.nullable = false;
                 column.ty.nullable = false;
-                if column.default == ColumnDefault::Null {
+                if matches!(column.default, ColumnDefault::Null | ColumnDefault::Dropped) {
                     column.default = ColumnDefault::None;
                 }
             }

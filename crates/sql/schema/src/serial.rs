@@ -326,6 +326,9 @@ fn encode_column(column: &Column, w: &mut Writer<'_>) {
         ColumnDefault::Null => {
             w.u8(1 | hints);
         }
+        ColumnDefault::Dropped => {
+            w.u8(5 | hints);
+        }
         ColumnDefault::Literal(value) => encode_value(value, w.u8(2 | hints)),
         ColumnDefault::CurrentTimestamp => {
             w.u8(3 | hints);
@@ -450,6 +453,7 @@ fn decode_column(r: &mut Reader<'_>) -> Decoded<Column> {
         2 => ColumnDefault::Literal(decode_value(r, &ty)?),
         3 => ColumnDefault::CurrentTimestamp,
         4 => ColumnDefault::Expression(text(r, MAX_TEXT)?),
+        5 => ColumnDefault::Dropped,
         _ => return Err(r.invalid("default")),
     };
     let format = match kind >> 3 & 3 {

@@ -190,7 +190,7 @@ pub fn current_timestamp(ty: &SqlType) -> String {
 
 fn write_default(out: &mut String, column: &Column) {
     match &column.default {
-        ColumnDefault::None => {}
+        ColumnDefault::None | ColumnDefault::Dropped => {}
         ColumnDefault::Null if column.ty.id.is_lob() => {}
         ColumnDefault::Null => out.push_str(" DEFAULT NULL"),
         ColumnDefault::CurrentTimestamp => {
@@ -398,7 +398,7 @@ pub fn column_key(table: &Table, column: u32) -> &'static str {
 /// `Default` of SHOW COLUMNS (`COLUMN_DEFAULT`): `None` is NULL.
 pub fn column_default(column: &Column) -> Option<String> {
     match &column.default {
-        ColumnDefault::None | ColumnDefault::Null => None,
+        ColumnDefault::None | ColumnDefault::Null | ColumnDefault::Dropped => None,
         ColumnDefault::CurrentTimestamp => Some(current_timestamp(&column.ty)),
         ColumnDefault::Expression(text) => Some(text.to_string()),
         ColumnDefault::Literal(Value::Bit(bits, _)) => Some(format!("b'{bits:b}'")),

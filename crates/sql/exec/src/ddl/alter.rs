@@ -285,7 +285,9 @@ impl Maker<'_> {
                         };
                     }
                     AlterAction::DropDefault(name) if named(name) => {
-                        slot.definition.column.default = ColumnDefault::None;
+                        let nullable = slot.definition.column.nullable;
+                        let none = if nullable { ColumnDefault::Dropped } else { ColumnDefault::None };
+                        slot.definition.column.default = none;
                     }
                     AlterAction::ColumnVisibility { column: name, visible } if named(name) => {
                         slot.definition.column.invisible = !visible;

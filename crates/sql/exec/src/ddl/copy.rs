@@ -329,7 +329,7 @@ pub(super) fn constant(column: &Column, cx: &mut DdlContext<'_>) -> Result<Optio
         return Ok(None);
     }
     Ok(match &column.default {
-        ColumnDefault::Null => Some(Value::Null),
+        ColumnDefault::Null | ColumnDefault::Dropped => Some(Value::Null),
         ColumnDefault::None if column.nullable => Some(Value::Null),
         ColumnDefault::Literal(value) => Some(value.clone()),
         ColumnDefault::None => Some(convert::zero(&column.ty)),

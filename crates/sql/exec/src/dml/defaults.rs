@@ -61,7 +61,7 @@ fn declared(column: &Column, cx: &mut Cx<'_, '_>) -> Result<Option<Value>> {
     match &column.default {
         // Zero stands for the next number where a row is inserted, else for itself.
         Default::None if column.auto_increment => Ok(Some(convert::zero(&column.ty))),
-        Default::None => Ok(None),
+        Default::None | Default::Dropped => Ok(None),
         Default::Null => Ok(Some(Value::Null)),
         Default::Literal(value) => {
             if cx.strict && cx.shared.settings.sql_mode.contains(SqlMode::NO_ZERO_DATE) && is_zero_date(value) {

@@ -342,7 +342,11 @@ impl<'p> Run<'p> {
     /// The column has no value but the one that MySQL makes up.
     fn is_missing(&self, column: usize) -> bool {
         let c = &self.table.columns[column];
-        let none = matches!(c.default, ColumnDefault::None) && !c.nullable && !c.auto_increment;
+        let none = match c.default {
+            ColumnDefault::None => !c.nullable && !c.auto_increment,
+            ColumnDefault::Dropped => true,
+            _ => false,
+        };
         none && c.ty.id != TypeId::Enum
     }
 

@@ -127,8 +127,8 @@ impl KeyValueTable {
                 // Set anew for each row.
                 ColumnDefault::CurrentTimestamp => Ok(Value::Null),
                 ColumnDefault::Expression(_) => Err(refused(&self.table, "it has a default that is an expression")),
-                ColumnDefault::None if given.contains(&(i as u32)) => Ok(Value::Null),
-                ColumnDefault::None => Err(sql_err!(NoDefaultForField, column.name)),
+                ColumnDefault::None | ColumnDefault::Dropped if given.contains(&(i as u32)) => Ok(Value::Null),
+                ColumnDefault::None | ColumnDefault::Dropped => Err(sql_err!(NoDefaultForField, column.name)),
             }
         };
         self.table.columns.iter().enumerate().map(default).collect::<Result<_>>().map(Defaults)

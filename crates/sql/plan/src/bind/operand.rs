@@ -189,7 +189,8 @@ pub(super) fn default_of(b: &mut Binder<'_>, column: &ast::ColumnRef) -> Result<
         }
     };
     let definition = &b.arena.tables[table as usize].table.columns[ordinal as usize];
-    if definition.default == gannet_schema::ColumnDefault::None && !definition.auto_increment {
+    let none = matches!(definition.default, gannet_schema::ColumnDefault::None | gannet_schema::ColumnDefault::Dropped);
+    if none && !definition.auto_increment {
         return Err(error(ErrorCode::NoDefaultForField, &[&definition.name]));
     }
     let kind = ExprKind::Default { table, column: ordinal };

@@ -2,6 +2,7 @@
 
 use crate::expr::Comparison;
 use gannet_types::convert::{Context, to_datetime, to_decimal, to_f64, to_integer, to_text, to_time};
+use gannet_types::convert::compare::no_time;
 use gannet_types::temporal::DateFlags;
 use gannet_types::{Date, Decimal, Result, SqlMode, SqlType, TimeZone, Timestamp, TypeId, Value, ValueRef, Warnings};
 
@@ -102,6 +103,9 @@ pub fn locate(ty: &SqlType, by: Comparison, value: ValueRef<'_>, zone: &TimeZone
             locate_datetime(ty, value, &mut cx)
         }
         TypeId::Time if by == Comparison::Time => {
+            if no_time(value, &cx).is_some() {
+                return Ok(Located::Unknown);
+            }
             let Some((time, _)) = to_time(value, &mut cx)? else { return Ok(Located::Unknown) };
             let (cut, fsp) = (time.round(ty.scale, true), ty.scale);
             Ok(match cut.cmp(&time) {

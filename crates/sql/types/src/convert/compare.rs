@@ -107,12 +107,21 @@ pub fn compare(a: ValueRef<'_>, b: ValueRef<'_>, how: CompareAs, cx: &mut Contex
             };
             x.cmp(&y)
         }
-        CompareAs::Time => {
-            let (Some((x, _)), Some((y, _))) = (to_time(a, cx)?, to_time(b, cx)?) else { return Ok(None) };
-            x.cmp(&y)
-        }
+        CompareAs::Time => match (no_time(a, cx), no_time(b, cx)) {
+            (None, None) => {
+                let (Some((x, _)), Some((y, _))) = (to_time(a, cx)?, to_time(b, cx)?) else { return Ok(None) };
+                x.cmp(&y)
+            }
+            (Some(collation), _) | (_, Some(collation)) => return compare(a, b, CompareAs::Text(collation), cx),
+        },
         CompareAs::Json => json::compare(&super::to_json(a, cx)?, &super::to_json(b, cx)?),
     }))
+}
+
+/// The collation of a text that is not wholly a time: what is compared with it is a text, too.
+pub fn no_time(v: ValueRef<'_>, cx: &Context<'_>) -> Option<CollationId> {
+    let ValueRef::Str(_, collation) = v else { return None };
+    super::time::read_time(v, cx).is_none_or(|t| t.truncated || t.out_of_range).then_some(collation)
 }
 
 /// A number that is no date, or no time: what is compared with it is a number, too.
@@ -203,7 +212,11 @@ pub fn coerce(v: ValueRef<'_>, how: CompareAs, cx: &mut Context<'_>) -> Result<V
         // It is equal to no date, and not unknown.
         CompareAs::DateTime | CompareAs::Time if is_plain_number(v, how, cx) => Value::Double(to_f64(v, cx)?),
         CompareAs::DateTime => compared_datetime(v, cx)?.map_or(Value::Null, |(d, fsp)| Value::DateTime(d, fsp)),
-        CompareAs::Time => to_time(v, cx)?.map_or(Value::Null, |(t, fsp)| Value::Time(t, fsp)),
+        CompareAs::Time => match (to_time(v, cx)?, no_time(v, cx)) {
+            (Some((time, fsp)), None) => Value::Time(time, fsp),
+            (_, Some(_)) => v.to_owned(),
+            (None, None) => Value::Null,
+        },
         CompareAs::Json => Value::Json(super::to_json(v, cx)?.to_text(cx.room)?),
     })
 }

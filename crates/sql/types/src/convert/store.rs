@@ -348,7 +348,7 @@ impl Store<'_, '_, '_> {
             }
         };
         if garbage && self.cx.strict {
-            self.warn(ErrorCode::WarnDataTruncated)?;
+            self.incorrect("decimal", v)?;
         } else if !garbage && (lost || d.scale() > scale && stored != d) {
             self.note(ErrorCode::WarnDataTruncated);
         }

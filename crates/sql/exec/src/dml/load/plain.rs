@@ -92,7 +92,7 @@ impl<'p> Plain<'p> {
                     }
                     value
                 }
-                ColumnDefault::None | ColumnDefault::Expression(_) => return None,
+                ColumnDefault::None | ColumnDefault::Dropped | ColumnDefault::Expression(_) => return None,
             });
         }
         let (collation, has_key) = (load.collation, !table.has_hidden_key());
