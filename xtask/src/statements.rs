@@ -208,7 +208,8 @@ struct Report {
 }
 
 fn replay(file: &str, statements: &[Vec<u8>], args: &Arguments, report: &mut Report) -> Result<(), String> {
-    let mut sides = [&args.server, &args.reference].map(|a| Side { address: a.clone(), connection: None, columns: Vec::new() });
+    let mut sides =
+        [&args.server, &args.reference].map(|a| Side { address: a.clone(), connection: None, columns: Vec::new() });
     for side in &mut sides {
         side.prepare()?;
     }
@@ -334,7 +335,15 @@ fn finer(sides: &mut [Side; 2], answer: &Answer, sql: &str) -> Result<Option<Str
     if sql.contains("diagnostics") || sql.starts_with("show warnings") || sql.starts_with("show errors") {
         return Ok(None);
     }
-    let (ours, theirs) = (server.ask(b"SHOW WARNINGS")?, reference.ask(b"SHOW WARNINGS")?);
+    // That another engine is used; that SHOW PROCESSLIST reads a deprecated table, which is an option.
+    let told = |answer: Answer| match answer {
+        Answer::Rows(names, mut rows) => {
+            rows.retain(|r| !r.contains("|1266|") && !r.contains("INFORMATION_SCHEMA.PROCESSLIST"));
+            Answer::Rows(names, rows)
+        }
+        other => other,
+    };
+    let (ours, theirs) = (told(server.ask(b"SHOW WARNINGS")?), told(reference.ask(b"SHOW WARNINGS")?));
     Ok((ours != theirs).then(|| format!("7 warnings of {}", masked(&detail(&ours, &theirs)))))
 }
 

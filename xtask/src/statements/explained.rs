@@ -33,6 +33,12 @@ const EXPLAIN: Reason = "MySQL 8.4: forms of EXPLAIN, integers without display w
 const FUNCTIONAL: Reason = "MySQL 8.4: functional indexes hold their columns, system schema is not written";
 const SESSION: Reason = "names the connection or the server, random";
 const ORDER: Reason = "rows of equal rank behind LIMIT: any may come";
+const BY_NAME: Reason = "MariaDB's words, which are refused by name and are no syntax in MySQL";
+const OLDER: Reason = "words, variables and tables of older versions and of relatives, which are taken here";
+const NEWER: Reason = "MySQL 9: columns that 8.4 does not have";
+const REMOVED: Reason = "MySQL 9: functions that 8.4 has";
+const PLANS: Reason = "plans and what they cost";
+const DICTIONARY: Reason = "the dictionary: its tables are hidden in MySQL, and its views are tables here";
 const FOLLOWS: Reason = "follows: a table that differs for a reason above";
 
 /// Numbers of both sides for the same refusal.
@@ -360,15 +366,46 @@ pub(super) fn reason(ours: &Answer, theirs: &Answer, sql: &str, history: &Histor
     known.or_else(|| history.touches(sql).then_some(FOLLOWS))
 }
 
-/// Why answers may differ from MySQL's.
+/// Why answers may differ from those of MySQL 9.7.
 fn beside_mysql(ours: &Answer, theirs: &Answer, sql: &str) -> Option<Reason> {
     match (ours, theirs) {
-        (Answer::Rows(..), Answer::Rows(..))
-            if has(sql, &["connection_id()", "rand()", "uuid()", "current_user", "session_user", "system_user"]) =>
+        (Answer::Refused(1235, message), _) if message.contains("spatial") => Some(LATER),
+        (Answer::Refused(1235 | 1146, _), Answer::Refused(1064, _)) => Some(BY_NAME),
+        (Answer::Refused(1044 | 1146, _), Answer::Refused(3554, _)) => Some(DICTIONARY),
+        (Answer::Refused(1044, _), Answer::Ok(_)) if sql.contains("engine=myisam") => Some(DICTIONARY),
+        (Answer::Ok(_) | Answer::Rows(..), Answer::Refused(1064, _))
+            if has(sql, &["master status", "slave status", "slave hosts", "slaves status", " if exists "]) =>
         {
-            Some(SESSION)
+            Some(OLDER)
         }
+        (Answer::Ok(_) | Answer::Rows(..), Answer::Refused(1193, _))
+            if has(sql, &["tx_isolation", "storage_engine", "rpl_semi_sync_"]) =>
+        {
+            Some(OLDER)
+        }
+        (_, Answer::Refused(1109 | 1146, _)) if has(sql, USERSTAT) => Some(OLDER),
+        (Answer::Rows(..), Answer::Refused(1305, _)) if has(sql, &["sha1(", "sha(", "md5("]) => Some(REMOVED),
+        (Answer::Rows(..), Answer::Rows(..)) => other_rows_of_mysql(sql),
         _ => None,
+    }
+}
+
+/// Tables of `userstat`, which MariaDB and Percona have.
+const USERSTAT: &[&str] = &["client_statistics", "user_statistics", "index_statistics", "table_statistics"];
+
+fn other_rows_of_mysql(sql: &str) -> Option<Reason> {
+    let session = ["connection_id()", "rand()", "uuid()", "current_user", "session_user", "system_user"];
+    match () {
+        () if has(sql, &session) => Some(SESSION),
+        () if sql.starts_with("explain") => Some(PLANS),
+        () if has(sql, &["mysql`.`user", "mysql.user"]) => Some(TABLES),
+        () if sql.starts_with("show create table `information_schema`") => Some(DICTIONARY),
+        () if has(sql, &["function status", "procedure status", "`partitions`"]) => Some(NEWER),
+        () if has(sql, &["slaves status", "slave status", "replica status"]) => Some(OLDER),
+        // Types and character sets of the dictionary's columns, which are views in MySQL.
+        () if has(sql, &["information_schema", "show "]) => Some(DICTIONARY),
+        () if sql.contains(" limit ") => Some(ORDER),
+        () => None,
     }
 }
 

@@ -458,7 +458,9 @@ pub(crate) fn lock_for_ddl(session: &mut Session, statement: &Statement) -> Resu
             let object = session.server.lock_of(&t);
             row.lock(object, MdlDuration::Transaction, wait).map_err(lock_error)?;
             objects.push(object);
-        } else if !session.locked.is_empty() && matches!(statement, Statement::CreateTable(_) | Statement::DropTable { temporary: false, .. }) {
+        } else if !session.locked.is_empty()
+            && matches!(statement, Statement::CreateTable(_) | Statement::DropTable { temporary: false, .. })
+        {
             return Err(sql_err!(TableNotLocked, name));
         }
     }

@@ -546,7 +546,7 @@ fn show_table_definition(session: &mut Session, name: &ObjectName) -> Result<Row
     });
     let (schema, name) = shown?;
     let t = match session.state.snapshot.require_table(&schema, &name) {
-        Ok(t) => t.clone(),
+        Ok(t) => virt::keys::shown(t),
         // Of information_schema too.
         Err(e) if e.code() == ErrorCode::UnknownTable => {
             return Err(sql_err!(NoSuchTable, schema, name.to_ascii_uppercase()));

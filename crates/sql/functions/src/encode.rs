@@ -432,12 +432,12 @@ const LOCALES: &[(Separators, &[&str])] = &[
             "en_US", "en_GB", "ja_JP", "ar_AE", "ar_BH", "ar_JO", "ar_SY", "gu_IN", "he_IL", "hi_IN", "ko_KR", "ms_MY",
             "th_TH", "ur_PK", "zh_CN", "zh_TW", "ar_DZ", "ar_EG", "ar_IN", "ar_IQ", "ar_KW", "ar_LB", "ar_LY", "ar_MA",
             "ar_OM", "ar_QA", "ar_SD", "ar_TN", "ar_YE", "en_AU", "en_CA", "en_NZ", "en_PH", "en_ZA", "en_ZW", "es_DO",
-            "es_GT", "es_HN", "es_MX", "es_NI", "es_PA", "es_PE", "es_PR", "es_SV", "es_US",
+            "es_GT", "es_HN", "es_MX", "es_NI", "es_PA", "es_PE", "es_PR", "es_SV", "es_US", "zh_HK",
         ],
     ),
     (
         Separators { point: ",", group: " ", sizes: &[3] },
-        &["sv_SE", "cs_CZ", "et_EE", "fi_FI", "lv_LV", "mk_MK", "ru_RU", "sk_SK", "es_CR"],
+        &["sv_SE", "sv_FI", "cs_CZ", "et_EE", "fi_FI", "lv_LV", "mk_MK", "ru_RU", "sk_SK", "es_CR"],
     ),
     (
         Separators { point: ",", group: ".", sizes: &[3] },

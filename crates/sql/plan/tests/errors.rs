@@ -15,7 +15,17 @@ fn binder_errors() {
         ("select nope from t1", "1054 Unknown column 'nope' in 'field list'"),
         ("select x.a from t1", "1054 Unknown column 'x.a' in 'field list'"),
         ("select a from t1 where nope = 1", "1054 Unknown column 'nope' in 'where clause'"),
-        ("select a from t1 join t2 on t1.a = t2.nope", "1054 Unknown column 't2.nope' in 'on clause'"),
+        ("select t1.a from t1 join t2 on t1.a = t2.nope", "1054 Unknown column 't2.nope' in 'on clause'"),
+        // The list is looked at before WHERE, and that before ON, subqueries or not.
+        ("select nope from t1 join t2 on t1.nope = 1 where t1.nope = 1", "1054 Unknown column 'nope' in 'field list'"),
+        ("select a from t1 join t2 on t1.a = t2.nope", "1052 Column 'a' in field list is ambiguous"),
+        ("select 1 from t1 join t2 on t1.n = 1 where nope = 1", "1054 Unknown column 'nope' in 'where clause'"),
+        (
+            "select nope from t1 join t2 on exists (select 1 from t3 where n = 1) where a in (select m from t3)",
+            "1054 Unknown column 'nope' in 'field list'",
+        ),
+        ("select * from (select * from nope1) d, nope2", "1146 Table 'test.nope1' doesn't exist"),
+        ("select * from nope2, (select * from nope1) d", "1146 Table 'test.nope2' doesn't exist"),
         ("select t1.a from t1, t2 join t3 on t1.a = t3.x", "1054 Unknown column 't1.a' in 'on clause'"),
         ("select a from t1 group by nope", "1054 Unknown column 'nope' in 'group statement'"),
         ("select a from t1 group by a having nope > 1", "1054 Unknown column 'nope' in 'having clause'"),

@@ -473,6 +473,8 @@ pub fn index_rows(table: &Table) -> Vec<IndexRow<'_>> {
     for index in &table.indexes {
         for (i, part) in index.parts.iter().enumerate() {
             let column = &table.columns[part.column as usize];
+            let hashed = &*table.schema == "performance_schema";
+            let ordered = index.text().is_none() && !hashed;
             let distinct = figures.distinct(index.tree, i + 1, figures.rows as f64);
             rows.push(IndexRow {
                 table: &table.name,
@@ -481,8 +483,12 @@ pub fn index_rows(table: &Table) -> Vec<IndexRow<'_>> {
                 sequence: i as u32 + 1,
                 column: (!column.hidden).then_some(&*column.name),
                 expression: column.generated.as_ref().filter(|_| column.hidden).map(|g| &*g.expression),
-                direction: index.text().is_none().then_some(if part.descending { "D" } else { "A" }),
-                method: if index.text().is_none() { "BTREE" } else { "FULLTEXT" },
+                direction: ordered.then_some(if part.descending { "D" } else { "A" }),
+                method: match () {
+                    () if hashed => "HASH",
+                    () if ordered => "BTREE",
+                    () => "FULLTEXT",
+                },
                 // Estimates count one value at least; an empty table has none.
                 cardinality: distinct.map_or(0, |d| (d as u64).min(figures.rows)),
                 sub_part: part.prefix,

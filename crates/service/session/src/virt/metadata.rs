@@ -148,7 +148,7 @@ pub(super) fn each_table(
         // Names of tables compare by case, of virtual ones not: the snapshot knows.
         let found = if state.running.shows_temporary { snapshot.table(s, t) } else { snapshot.base_table(s, t) };
         if let Some(found) = found.filter(|t| t.temporary || state.access.sees_table(&t.schema, &t.name)) {
-            each(&snapshot, found)?;
+            each(&snapshot, &super::keys::shown(found))?;
         }
         return Ok(());
     }
@@ -157,7 +157,7 @@ pub(super) fn each_table(
             continue;
         }
         let mut seen = |t: &Arc<Table>| match state.access.sees_table(&t.schema, &t.name) {
-            true => each(&snapshot, t),
+            true => each(&snapshot, &super::keys::shown(t)),
             false => Ok(()),
         };
         match &table {
@@ -435,7 +435,10 @@ pub(super) fn statistics(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>)
                 Value::UInt(r.sequence.into()),
                 maybe(r.column),
                 maybe(r.direction),
-                Value::Int(i64::try_from(r.cardinality).unwrap_or(i64::MAX)),
+                match r.method {
+                    "HASH" => Value::Null,
+                    _ => Value::Int(i64::try_from(r.cardinality).unwrap_or(i64::MAX)),
+                },
                 r.sub_part.map_or(Value::Null, |n| Value::Int(n.into())),
                 Value::Null,
                 text(if r.nullable { "YES" } else { "" }),

@@ -14,6 +14,7 @@ mod figures;
 mod full_text;
 pub(crate) mod help;
 mod innodb;
+pub(crate) mod keys;
 mod locks;
 mod metadata;
 mod noted;

@@ -1,8 +1,8 @@
 //! Where a value lies among a column's values.
 
 use crate::expr::Comparison;
-use gannet_types::convert::{Context, to_datetime, to_decimal, to_f64, to_integer, to_text, to_time};
 use gannet_types::convert::compare::no_time;
+use gannet_types::convert::{Context, to_datetime, to_decimal, to_f64, to_integer, to_text, to_time};
 use gannet_types::temporal::DateFlags;
 use gannet_types::{Date, Decimal, Result, SqlMode, SqlType, TimeZone, Timestamp, TypeId, Value, ValueRef, Warnings};
 

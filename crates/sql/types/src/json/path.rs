@@ -59,7 +59,7 @@ pub struct Path(pub Vec<Leg>);
 /// Error 3143: character position at which the path goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathError {
-    /// Not a path.
+    /// Not a path; the byte up to which it was read.
     Invalid(usize),
     /// More than a hundred legs: error 3157.
     TooDeep,
@@ -91,9 +91,7 @@ impl Path {
     /// Parses a path.
     pub fn parse(text: &str) -> Result<Path, PathError> {
         let mut p = Parser { text, at: 0 };
-        // The place of an error may be inside a character.
-        let characters = |at: usize| text.char_indices().take_while(|(start, _)| *start < at).count();
-        let legs = p.path().map_err(|at| PathError::Invalid(characters(at)))?;
+        let legs = p.path().map_err(PathError::Invalid)?;
         if legs.len() > super::MAX_DEPTH {
             return Err(PathError::TooDeep);
         }
@@ -336,7 +334,6 @@ impl Parser<'_> {
     }
 
     fn member(&mut self) -> Result<Leg, usize> {
-        let dot = self.at;
         self.at += 1;
         self.space();
         match self.peek() {
@@ -356,13 +353,13 @@ impl Parser<'_> {
                     }
                 }
                 let end = self.at + 1;
-                let text = self.text.get(start..end).ok_or(start)?;
+                let text = self.text.get(start..end).ok_or(self.text.len())?;
                 match super::parse(text.as_bytes()) {
                     Ok(Json::String(key)) => {
                         self.at = end;
                         Ok(Leg::Member(key))
                     }
-                    _ => Err(start),
+                    _ => Err(end),
                 }
             }
             Some(_) => {
@@ -375,7 +372,7 @@ impl Parser<'_> {
                 let key = &rest[..length];
                 let mut chars = key.chars();
                 if !(chars.next().is_some_and(starts_identifier) && chars.all(continues_identifier)) {
-                    return Err(if length == 0 { start } else { dot.max(start.saturating_sub(1)) });
+                    return Err(start + length);
                 }
                 self.at += length;
                 Ok(Leg::Member(key.into()))
@@ -435,8 +432,11 @@ impl Parser<'_> {
             }
         };
         self.space();
-        if self.peek() != Some(b']') {
-            return Err(self.at);
+        match self.peek() {
+            Some(b']') => {}
+            // The character that is not wanted has been taken.
+            Some(_) => return Err(self.at + 1),
+            None => return Err(self.at),
         }
         self.at += 1;
         Ok(leg)

@@ -1,7 +1,6 @@
 //! Names of months and days in the languages of `lc_time_names`.
 //!
-//! From the locale data of the C library, where MySQL's are from too; spellings that have changed there since differ.
-//! Of English alone everything is ASCII.
+//! As MySQL spells them, which is not always today's spelling. Of English alone everything is ASCII.
 
 /// A language's names: months, months in short, days from Monday, days in short; each list divided by `;`.
 #[derive(Debug)]
@@ -63,8 +62,9 @@ pub const LOCALE_NAMES: &[&str] = &[
     "es_MX", "es_NI", "es_PA", "es_PE", "es_PR", "es_PY", "es_SV", "es_US", "es_UY", "es_VE", "et_EE", "eu_ES",
     "fi_FI", "fo_FO", "fr_BE", "fr_CA", "fr_CH", "fr_FR", "fr_LU", "gl_ES", "gu_IN", "he_IL", "hi_IN", "hr_HR",
     "hu_HU", "id_ID", "is_IS", "it_CH", "it_IT", "ja_JP", "ko_KR", "lt_LT", "lv_LV", "mk_MK", "mn_MN", "ms_MY",
-    "nb_NO", "nl_BE", "nl_NL", "no_NO", "pl_PL", "pt_BR", "pt_PT", "ro_RO", "ru_RU", "ru_UA", "sk_SK", "sl_SI",
-    "sq_AL", "sr_RS", "sv_SE", "ta_IN", "te_IN", "th_TH", "tr_TR", "uk_UA", "ur_PK", "vi_VN", "zh_CN", "zh_TW",
+    "nb_NO", "nl_BE", "nl_NL", "no_NO", "pl_PL", "pt_BR", "pt_PT", "rm_CH", "ro_RO", "ru_RU", "ru_UA", "sk_SK",
+    "sl_SI", "sq_AL", "sr_RS", "sv_FI", "sv_SE", "ta_IN", "te_IN", "th_TH", "tr_TR", "uk_UA", "ur_PK", "vi_VN",
+    "zh_CN", "zh_HK", "zh_TW",
 ];
 
 const LOCALES: &[Locale] = &[
@@ -87,7 +87,10 @@ const LOCALES: &[Locale] = &[
         ],
     },
     Locale {
-        names: &["ar_BH", "ar_EG", "ar_IN", "ar_KW", "ar_LY", "ar_OM", "ar_QA", "ar_SD", "ar_YE"],
+        names: &[
+            "ar_BH", "ar_DZ", "ar_EG", "ar_IN", "ar_IQ", "ar_KW", "ar_LY", "ar_MA", "ar_OM", "ar_QA", "ar_SD", "ar_TN",
+            "ar_YE",
+        ],
         words: [
             "يناير;فبراير;مارس;أبريل;مايو;يونيو;يوليو;أغسطس;سبتمبر;أكتوبر;نوفمبر;ديسمبر",
             "ينا;فبر;مار;أبر;ماي;يون;يول;أغس;سبت;أكت;نوف;ديس",
@@ -96,46 +99,37 @@ const LOCALES: &[Locale] = &[
         ],
     },
     Locale {
-        names: &["ar_DZ", "ar_TN"],
+        names: &["ar_JO", "ar_LB"],
         words: [
-            "جانفي;فيفري;مارس;أفريل;ماي;جوان;جويلية;أوت;سبتمبر;أكتوبر;نوفمبر;ديسمبر",
-            "جانفي;فيفري;مارس;أفريل;ماي;جوان;جويلية;أوت;سبتمبر;أكتوبر;نوفمبر;ديسمبر",
+            "كانون الثاني;شباط;آذار;نيسان;نوار;حزيران;تموز;آب;أيلول;تشرين الأول;تشرين الثاني;كانون الأول",
+            "كانون الثاني;شباط;آذار;نيسان;نوار;حزيران;تموز;آب;أيلول;تشرين الأول;تشرين الثاني;كانون الأول",
             "الاثنين;الثلاثاء;الأربعاء;الخميس;الجمعة;السبت;الأحد",
-            "ن;ث;ر;خ;ج;س;ح",
-        ],
-    },
-    Locale {
-        names: &["ar_IQ", "ar_JO", "ar_LB", "ar_SY"],
-        words: [
-            "كانون الثاني;شباط;آذار;نيسان;أيار;حزيران;تموز;آب;أيلول;تشرين الأول;تشرين الثاني;كانون الأول",
-            "كانون الثاني;شباط;آذار;نيسان;أيار;حزيران;تموز;آب;أيلول;تشرين الأول;تشرين الثاني;كانون الأول",
             "الاثنين;الثلاثاء;الأربعاء;الخميس;الجمعة;السبت;الأحد",
-            "ن;ث;ر;خ;ج;س;ح",
-        ],
-    },
-    Locale {
-        names: &["ar_MA"],
-        words: [
-            "يناير;فبراير;مارس;أبريل;ماي;يونيو;يوليوز;غشت;شتنبر;أكتوبر;نونبر;دجنبر",
-            "يناير;فبراير;مارس;أبريل;ماي;يونيو;يوليوز;غشت;شتنبر;أكتوبر;نونبر;دجنبر",
-            "الاثنين;الثلاثاء;الأربعاء;الخميس;الجمعة;السبت;الأحد",
-            "ن;ث;ر;خ;ج;س;ح",
         ],
     },
     Locale {
         names: &["ar_SA"],
         words: [
-            "يناير;فبراير;مارس;أبريل;مايو;يونيو;يوليو;أغسطس;سبتمبر;أكتوبر;نوفمبر;ديسمبر",
-            "يناير;فبراير;مارس;أبريل;مايو;يونيو;يوليو;أغسطس;سبتمبر;أكتوبر;نوفمبر;ديسمبر",
+            "كانون الثاني;شباط;آذار;نيسـان;أيار;حزيران;تـمـوز;آب;أيلول;تشرين الأول;تشرين الثاني;كانون الأول",
+            "Jan;Feb;Mar;Apr;May;Jun;Jul;Aug;Sep;Oct;Nov;Dec",
             "الإثنين;الثلاثاء;الأربعاء;الخميس;الجمعـة;السبت;الأحد",
-            "ن;ث;ر;خ;ج;س;ح",
+            "Mon;Tue;Wed;Thu;Fri;Sat;Sun",
+        ],
+    },
+    Locale {
+        names: &["ar_SY"],
+        words: [
+            "كانون الثاني;شباط;آذار;نيسان;نواران;حزير;تموز;آب;أيلول;تشرين الأول;تشرين الثاني;كانون الأول",
+            "كانون الثاني;شباط;آذار;نيسان;نوار;حزيران;تموز;آب;أيلول;تشرين الأول;تشرين الثاني;كانون الأول",
+            "الاثنين;الثلاثاء;الأربعاء;الخميس;الجمعة;السبت;الأحد",
+            "الاثنين;الثلاثاء;الأربعاء;الخميس;الجمعة;السبت;الأحد",
         ],
     },
     Locale {
         names: &["be_BY"],
         words: [
-            "студзень;люты;сакавік;красавік;май;чэрвень;ліпень;жнівень;верасень;кастрычнік;лістапад;снежань",
-            "сту;лют;сак;кра;мая;чэр;ліп;жні;вер;кас;ліс;сне",
+            "Студзень;Люты;Сакавік;Красавік;Травень;Чэрвень;Ліпень;Жнівень;Верасень;Кастрычнік;Лістапад;Снежань",
+            "Стд;Лют;Сак;Крс;Тра;Чэр;Ліп;Жнв;Врс;Кст;Ліс;Снж",
             "Панядзелак;Аўторак;Серада;Чацвер;Пятніца;Субота;Нядзеля",
             "Пан;Аўт;Срд;Чцв;Пят;Суб;Няд",
         ],
@@ -153,9 +147,9 @@ const LOCALES: &[Locale] = &[
         names: &["ca_ES"],
         words: [
             "gener;febrer;març;abril;maig;juny;juliol;agost;setembre;octubre;novembre;desembre",
-            "de gen.;de febr.;de març;d’abr.;de maig;de juny;de jul.;d’ag.;de set.;d’oct.;de nov.;de des.",
+            "gen;feb;mar;abr;mai;jun;jul;ago;set;oct;nov;des",
             "dilluns;dimarts;dimecres;dijous;divendres;dissabte;diumenge",
-            "dl.;dt.;dc.;dj.;dv.;ds.;dg.",
+            "dl;dt;dc;dj;dv;ds;dg",
         ],
     },
     Locale {
@@ -179,10 +173,10 @@ const LOCALES: &[Locale] = &[
     Locale {
         names: &["de_AT"],
         words: [
-            "Jänner;Februar;März;April;Mai;Juni;Juli;August;September;Oktober;November;Dezember",
+            "Jänner;Feber;März;April;Mai;Juni;Juli;August;September;Oktober;November;Dezember",
             "Jän;Feb;Mär;Apr;Mai;Jun;Jul;Aug;Sep;Okt;Nov;Dez",
             "Montag;Dienstag;Mittwoch;Donnerstag;Freitag;Samstag;Sonntag",
-            "Mo;Di;Mi;Do;Fr;Sa;So",
+            "Mon;Die;Mit;Don;Fre;Sam;Son",
         ],
     },
     Locale {
@@ -198,28 +192,19 @@ const LOCALES: &[Locale] = &[
         names: &["el_GR"],
         words: [
             "Ιανουάριος;Φεβρουάριος;Μάρτιος;Απρίλιος;Μάιος;Ιούνιος;Ιούλιος;Αύγουστος;Σεπτέμβριος;Οκτώβριος;Νοέμβριος;Δεκέμβριος",
-            "Ιαν;Φεβ;Μαρ;Απρ;Μαΐ;Ιουν;Ιουλ;Αυγ;Σεπ;Οκτ;Νοε;Δεκ",
+            "Ιαν;Φεβ;Μάρ;Απρ;Μάι;Ιούν;Ιούλ;Αύγ;Σεπ;Οκτ;Νοέ;Δεκ",
             "Δευτέρα;Τρίτη;Τετάρτη;Πέμπτη;Παρασκευή;Σάββατο;Κυριακή",
-            "Δευ;Τρι;Τετ;Πεμ;Παρ;Σαβ;Κυρ",
+            "Δευ;Τρί;Τετ;Πέμ;Παρ;Σάβ;Κυρ",
         ],
     },
     Locale {
         names: &[
             "es_AR", "es_BO", "es_CL", "es_CO", "es_CR", "es_DO", "es_EC", "es_ES", "es_GT", "es_HN", "es_MX", "es_NI",
-            "es_PA", "es_PR", "es_PY", "es_SV", "es_US", "es_VE",
+            "es_PA", "es_PE", "es_PR", "es_PY", "es_SV", "es_US", "es_UY", "es_VE",
         ],
         words: [
             "enero;febrero;marzo;abril;mayo;junio;julio;agosto;septiembre;octubre;noviembre;diciembre",
             "ene;feb;mar;abr;may;jun;jul;ago;sep;oct;nov;dic",
-            "lunes;martes;miércoles;jueves;viernes;sábado;domingo",
-            "lun;mar;mié;jue;vie;sáb;dom",
-        ],
-    },
-    Locale {
-        names: &["es_PE", "es_UY"],
-        words: [
-            "enero;febrero;marzo;abril;mayo;junio;julio;agosto;setiembre;octubre;noviembre;diciembre",
-            "ene;feb;mar;abr;may;jun;jul;ago;set;oct;nov;dic",
             "lunes;martes;miércoles;jueves;viernes;sábado;domingo",
             "lun;mar;mié;jue;vie;sáb;dom",
         ],
@@ -246,7 +231,7 @@ const LOCALES: &[Locale] = &[
         names: &["fi_FI"],
         words: [
             "tammikuu;helmikuu;maaliskuu;huhtikuu;toukokuu;kesäkuu;heinäkuu;elokuu;syyskuu;lokakuu;marraskuu;joulukuu",
-            "tammi;helmi;maalis;huhti;touko;kesä;heinä;elo;syys;loka;marras;joulu",
+            "tammi\u{a0};helmi\u{a0};maalis;huhti\u{a0};touko\u{a0};kesä\u{a0}\u{a0};heinä\u{a0};elo\u{a0}\u{a0}\u{a0};syys\u{a0}\u{a0};loka\u{a0}\u{a0};marras;joulu\u{a0}",
             "maanantai;tiistai;keskiviikko;torstai;perjantai;lauantai;sunnuntai",
             "ma;ti;ke;to;pe;la;su",
         ],
@@ -281,10 +266,10 @@ const LOCALES: &[Locale] = &[
     Locale {
         names: &["gu_IN"],
         words: [
-            "જાન્યુઆરી;ફેબ્રુઆરી;માર્ચ;એપ્રિલ;મે;જૂન;જુલાઈ;ઑગસ્ટ;સપ્ટેમ્બર;ઑક્ટોબર;નવેમ્બર;ડિસેમ્બર",
-            "જાન્યુ;ફેબ્રુ;માર્ચ;એપ્રિલ;મે;જૂન;જુલાઈ;ઑગસ્ટ;સપ્ટે;ઑક્ટો;નવે;ડિસે",
-            "સોમવાર;મંગળવાર;બુધવાર;ગુરુવાર;શુક્રવાર;શનિવાર;રવિવાર",
-            "સોમ;મંગળ;બુધ;ગુરુ;શુક્ર;શનિ;રવિ",
+            "જાન્યુઆરી;ફેબ્રુઆરી;માર્ચ;એપ્રિલ;મે;જુન;જુલાઇ;ઓગસ્ટ;સેપ્ટેમ્બર;ઓક્ટોબર;નવેમ્બર;ડિસેમ્બર",
+            "જાન;ફેબ;માર;એપ્ર;મે;જુન;જુલ;ઓગ;સેપ્ટ;ઓક્ટ;નોવ;ડિસ",
+            "સોમવાર;મન્ગળવાર;બુધવાર;ગુરુવાર;શુક્રવાર;શનિવાર;રવિવાર",
+            "સોમ;મન્ગળ;બુધ;ગુરુ;શુક્ર;શનિ;રવિ",
         ],
     },
     Locale {
@@ -299,26 +284,26 @@ const LOCALES: &[Locale] = &[
     Locale {
         names: &["hi_IN"],
         words: [
-            "जनवरी;फ़रवरी;मार्च;अप्रैल;मई;जून;जुलाई;अगस्त;सितंबर;अक्तूबर;नवंबर;दिसंबर",
-            "जन॰;फ़र॰;मार्च;अप्रैल;मई;जून;जुल॰;अग॰;सित॰;अक्तू॰;नव॰;दिस॰",
-            "सोमवार;मंगलवार;बुधवार;गुरुवार;शुक्रवार;शनिवार;रविवार",
-            "सोम;मंगल;बुध;गुरु;शुक्र;शनि;रवि",
+            "जनवरी;फ़रवरी;मार्च;अप्रेल;मई;जून;जुलाई;अगस्त;सितम्बर;अक्टूबर;नवम्बर;दिसम्बर",
+            "जनवरी;फ़रवरी;मार्च;अप्रेल;मई;जून;जुलाई;अगस्त;सितम्बर;अक्टूबर;नवम्बर;दिसम्बर",
+            "सोमवार ;मंगलवार ;बुधवार ;गुरुवार ;शुक्रवार ;शनिवार ;रविवार ",
+            "सोम ;मंगल ;बुध ;गुरु ;शुक्र ;शनि ;रवि ",
         ],
     },
     Locale {
         names: &["hr_HR"],
         words: [
-            "siječanj;veljača;ožujak;travanj;svibanj;lipanj;srpanj;kolovoz;rujan;listopad;studeni;prosinac",
-            "sij;velj;ožu;tra;svi;lip;srp;kol;ruj;lis;stu;pro",
-            "ponedjeljak;utorak;srijeda;četvrtak;petak;subota;nedjelja",
-            "pon;uto;sri;čet;pet;sub;ned",
+            "Siječanj;Veljača;Ožujak;Travanj;Svibanj;Lipanj;Srpanj;Kolovoz;Rujan;Listopad;Studeni;Prosinac",
+            "Sij;Vel;Ožu;Tra;Svi;Lip;Srp;Kol;Ruj;Lis;Stu;Pro",
+            "Ponedjeljak;Utorak;Srijeda;Četvrtak;Petak;Subota;Nedjelja",
+            "Pon;Uto;Sri;Čet;Pet;Sub;Ned",
         ],
     },
     Locale {
         names: &["hu_HU"],
         words: [
             "január;február;március;április;május;június;július;augusztus;szeptember;október;november;december",
-            "jan;febr;márc;ápr;máj;jún;júl;aug;szept;okt;nov;dec",
+            "jan;feb;már;ápr;máj;jún;júl;aug;sze;okt;nov;dec",
             "hétfő;kedd;szerda;csütörtök;péntek;szombat;vasárnap",
             "h;k;sze;cs;p;szo;v",
         ],
@@ -326,8 +311,8 @@ const LOCALES: &[Locale] = &[
     Locale {
         names: &["id_ID"],
         words: [
-            "Januari;Februari;Maret;April;Mei;Juni;Juli;Agustus;September;Oktober;November;Desember",
-            "Jan;Feb;Mar;Apr;Mei;Jun;Jul;Agu;Sep;Okt;Nov;Des",
+            "Januari;Pebruari;Maret;April;Mei;Juni;Juli;Agustus;September;Oktober;November;Desember",
+            "Jan;Peb;Mar;Apr;Mei;Jun;Jul;Agu;Sep;Okt;Nov;Des",
             "Senin;Selasa;Rabu;Kamis;Jumat;Sabtu;Minggu",
             "Sen;Sel;Rab;Kam;Jum;Sab;Min",
         ],
@@ -362,7 +347,7 @@ const LOCALES: &[Locale] = &[
     Locale {
         names: &["ko_KR"],
         words: [
-            "1월;2월;3월;4월;5월;6월;7월;8월;9월;10월;11월;12월",
+            "일월;이월;삼월;사월;오월;유월;칠월;팔월;구월;시월;십일월;십이월",
             " 1월; 2월; 3월; 4월; 5월; 6월; 7월; 8월; 9월;10월;11월;12월",
             "월요일;화요일;수요일;목요일;금요일;토요일;일요일",
             "월;화;수;목;금;토;일",
@@ -371,8 +356,8 @@ const LOCALES: &[Locale] = &[
     Locale {
         names: &["lt_LT"],
         words: [
-            "sausis;vasaris;kovas;balandis;gegužė;birželis;liepa;rugpjūtis;rugsėjis;spalis;lapkritis;gruodis",
-            "saus.;vas.;kov.;bal.;geg.;birž.;liep.;rugp.;rugs.;spal.;lapkr.;gruod.",
+            "sausio;vasario;kovo;balandžio;gegužės;birželio;liepos;rugpjūčio;rugsėjo;spalio;lapkričio;gruodžio",
+            "Sau;Vas;Kov;Bal;Geg;Bir;Lie;Rgp;Rgs;Spa;Lap;Grd",
             "Pirmadienis;Antradienis;Trečiadienis;Ketvirtadienis;Penktadienis;Šeštadienis;Sekmadienis",
             "Pr;An;Tr;Kt;Pn;Št;Sk",
         ],
@@ -383,7 +368,7 @@ const LOCALES: &[Locale] = &[
             "janvāris;februāris;marts;aprīlis;maijs;jūnijs;jūlijs;augusts;septembris;oktobris;novembris;decembris",
             "jan;feb;mar;apr;mai;jūn;jūl;aug;sep;okt;nov;dec",
             "pirmdiena;otrdiena;trešdiena;ceturtdiena;piektdiena;sestdiena;svētdiena",
-            "P ;O ;T ;C ;Pk;S ;Sv",
+            "P\u{a0};O\u{a0};T\u{a0};C\u{a0};Pk;S\u{a0};Sv",
         ],
     },
     Locale {
@@ -398,8 +383,8 @@ const LOCALES: &[Locale] = &[
     Locale {
         names: &["mn_MN"],
         words: [
-            "Нэгдүгээр сар;Хоёрдугаар сар;Гуравдугаар сар;Дөрөвдүгээр сар;Тавдугаар сар;Зургадугаар сар;Долдугаар сар;Наймдугаар сар;Есдүгээр сар;Аравдугаар сар;Арван нэгдүгээр сар;Арван хоёрдугаар сар",
-            "1-р сар;2-р сар;3-р сар;4-р сар;5-р сар;6-р сар;7-р сар;8-р сар;9-р сар;10-р сар;11-р сар;12-р сар",
+            "Нэгдүгээр сар;Хоёрдугаар сар;Гуравдугаар сар;Дөрөвдүгээр сар;Тавдугаар сар;Зургаадугар сар;Долоодугаар сар;Наймдугаар сар;Есдүгээр сар;Аравдугаар сар;Арваннэгдүгээр сар;Арванхоёрдгаар сар",
+            "1-р;2-р;3-р;4-р;5-р;6-р;7-р;8-р;9-р;10-р;11-р;12-р",
             "Даваа;Мягмар;Лхагва;Пүрэв;Баасан;Бямба;Ням",
             "Да;Мя;Лх;Пү;Ба;Бя;Ня",
         ],
@@ -417,9 +402,9 @@ const LOCALES: &[Locale] = &[
         names: &["nb_NO", "no_NO"],
         words: [
             "januar;februar;mars;april;mai;juni;juli;august;september;oktober;november;desember",
-            "jan.;feb.;mars;april;mai;juni;juli;aug.;sep.;okt.;nov.;des.",
+            "jan;feb;mar;apr;mai;jun;jul;aug;sep;okt;nov;des",
             "mandag;tirsdag;onsdag;torsdag;fredag;lørdag;søndag",
-            "ma.;ti.;on.;to.;fr.;lø.;sø.",
+            "man;tir;ons;tor;fre;lør;søn",
         ],
     },
     Locale {
@@ -441,30 +426,57 @@ const LOCALES: &[Locale] = &[
         ],
     },
     Locale {
-        names: &["pt_BR", "pt_PT"],
+        names: &["pt_BR"],
         words: [
             "janeiro;fevereiro;março;abril;maio;junho;julho;agosto;setembro;outubro;novembro;dezembro",
-            "jan;fev;mar;abr;mai;jun;jul;ago;set;out;nov;dez",
+            "Jan;Fev;Mar;Abr;Mai;Jun;Jul;Ago;Set;Out;Nov;Dez",
             "segunda;terça;quarta;quinta;sexta;sábado;domingo",
-            "seg;ter;qua;qui;sex;sáb;dom",
+            "Seg;Ter;Qua;Qui;Sex;Sáb;Dom",
+        ],
+    },
+    Locale {
+        names: &["pt_PT"],
+        words: [
+            "Janeiro;Fevereiro;Março;Abril;Maio;Junho;Julho;Agosto;Setembro;Outubro;Novembro;Dezembro",
+            "Jan;Fev;Mar;Abr;Mai;Jun;Jul;Ago;Set;Out;Nov;Dez",
+            "Segunda;Terça;Quarta;Quinta;Sexta;Sábado;Domingo",
+            "Seg;Ter;Qua;Qui;Sex;Sáb;Dom",
+        ],
+    },
+    Locale {
+        names: &["rm_CH"],
+        words: [
+            "schaner;favrer;mars;avrigl;matg;zercladur;fanadur;avust;settember;october;november;december",
+            "schan;favr;mars;avr;matg;zercl;fan;avust;sett;oct;nov;dec",
+            "glindesdi;mardi;mesemna;gievgia;venderdi;sonda;dumengia",
+            "gli;ma;me;gie;ve;so;du",
         ],
     },
     Locale {
         names: &["ro_RO"],
         words: [
-            "ianuarie;februarie;martie;aprilie;mai;iunie;iulie;august;septembrie;octombrie;noiembrie;decembrie",
+            "Ianuarie;Februarie;Martie;Aprilie;Mai;Iunie;Iulie;August;Septembrie;Octombrie;Noiembrie;Decembrie",
             "ian;feb;mar;apr;mai;iun;iul;aug;sep;oct;nov;dec",
-            "luni;marți;miercuri;joi;vineri;sâmbătă;duminică",
-            "Lu;Ma;Mi;Jo;Vi;Sb;Du",
+            "Luni;Marţi;Miercuri;Joi;Vineri;Sâmbătă;Duminică",
+            "Lu;Ma;Mi;Jo;Vi;Sâ;Du",
         ],
     },
     Locale {
-        names: &["ru_RU", "ru_UA"],
+        names: &["ru_RU"],
+        words: [
+            "Января;Февраля;Марта;Апреля;Мая;Июня;Июля;Августа;Сентября;Октября;Ноября;Декабря",
+            "Янв;Фев;Мар;Апр;Май;Июн;Июл;Авг;Сен;Окт;Ноя;Дек",
+            "Понедельник;Вторник;Среда;Четверг;Пятница;Суббота;Воскресенье",
+            "Пнд;Втр;Срд;Чтв;Птн;Сбт;Вск",
+        ],
+    },
+    Locale {
+        names: &["ru_UA"],
         words: [
             "Январь;Февраль;Март;Апрель;Май;Июнь;Июль;Август;Сентябрь;Октябрь;Ноябрь;Декабрь",
-            "янв;фев;мар;апр;мая;июн;июл;авг;сен;окт;ноя;дек",
+            "Янв;Фев;Мар;Апр;Май;Июн;Июл;Авг;Сен;Окт;Ноя;Дек",
             "Понедельник;Вторник;Среда;Четверг;Пятница;Суббота;Воскресенье",
-            "Пн;Вт;Ср;Чт;Пт;Сб;Вс",
+            "Пнд;Вто;Срд;Чтв;Птн;Суб;Вск",
         ],
     },
     Locale {
@@ -490,21 +502,21 @@ const LOCALES: &[Locale] = &[
         words: [
             "janar;shkurt;mars;prill;maj;qershor;korrik;gusht;shtator;tetor;nëntor;dhjetor",
             "Jan;Shk;Mar;Pri;Maj;Qer;Kor;Gsh;Sht;Tet;Nën;Dhj",
-            "e hënë;e martë;e mërkurë;e enjte;e premte;e shtunë;e diel",
-            "Hën;Mar;Mër;Enj;Pre;Sht;Die",
+            "e hënë ;e martë ;e mërkurë ;e enjte ;e premte ;e shtunë ;e diel ",
+            "Hën ;Mar ;Mër ;Enj ;Pre ;Sht ;Die ",
         ],
     },
     Locale {
         names: &["sr_RS"],
         words: [
-            "januar;februar;mart;april;maj;jun;jul;avgust;septembar;oktobar;novembar;decembar",
+            "januar;februar;mart;april;maj;juni;juli;avgust;septembar;oktobar;novembar;decembar",
             "jan;feb;mar;apr;maj;jun;jul;avg;sep;okt;nov;dec",
             "ponedeljak;utorak;sreda;četvrtak;petak;subota;nedelja",
             "pon;uto;sre;čet;pet;sub;ned",
         ],
     },
     Locale {
-        names: &["sv_SE"],
+        names: &["sv_FI", "sv_SE"],
         words: [
             "januari;februari;mars;april;maj;juni;juli;augusti;september;oktober;november;december",
             "jan;feb;mar;apr;maj;jun;jul;aug;sep;okt;nov;dec",
@@ -515,19 +527,19 @@ const LOCALES: &[Locale] = &[
     Locale {
         names: &["ta_IN"],
         words: [
-            "ஜனவரி;பிப்ரவரி;மார்ச்;ஏப்ரல்;மே;ஜூன்;ஜூலை;ஆகஸ்ட்;செப்டம்பர்;அக்டோபர்;நவம்பர்;டிசம்பர்",
-            "ஜன.;பிப்.;மார்.;ஏப்.;மே;ஜூன்;ஜூலை;ஆக.;செப்.;அக்.;நவ.;டிச.",
+            "ஜனவரி;பெப்ரவரி;மார்ச்;ஏப்ரல்;மே;ஜூன்;ஜூலை;ஆகஸ்ட்;செப்டம்பர்;அக்டோபர்;நவம்பர்;டிசம்பர்r",
+            "ஜனவரி;பெப்ரவரி;மார்ச்;ஏப்ரல்;மே;ஜூன்;ஜூலை;ஆகஸ்ட்;செப்டம்பர்;அக்டோபர்;நவம்பர்;டிசம்பர்r",
             "திங்கள்;செவ்வாய்;புதன்;வியாழன்;வெள்ளி;சனி;ஞாயிறு",
-            "தி;செ;பு;வி;வெ;ச;ஞா",
+            "த;ச;ப;வ;வ;ச;ஞ",
         ],
     },
     Locale {
         names: &["te_IN"],
         words: [
-            "జనవరి;ఫిబ్రవరి;మార్చి;ఏప్రిల్;మే;జూన్;జులై;ఆగస్టు;సెప్టెంబర్;అక్టోబర్;నవంబర్;డిసెంబర్",
-            "జన;ఫిబ్ర;మార్చి;ఏప్రి;మే;జూన్;జులై;ఆగ;సెప్టెం;అక్టో;నవం;డిసెం",
-            "స<U0C4b>మవారం;మంగళవారం;బుధవారం;గురువారం;శుక<U0C4d>రవారం;శనివారం;ఆదివారం",
-            "స<U0C4b>మ;మంగళ;బుధ;గురు;శుక్ర;శని;ఆది",
+            "జనవరి;ఫిబ్రవరి;మార్చి;ఏప్రిల్;మే;జూన్;జూలై;ఆగస్టు;సెప్టెంబర్;అక్టోబర్;నవంబర్;డిసెంబర్",
+            "జనవరి;ఫిబ్రవరి;మార్చి;ఏప్రిల్;మే;జూన్;జూలై;ఆగస్టు;సెప్టెంబర్;అక్టోబర్;నవంబర్;డిసెంబర్",
+            "సోమవారం;మంగళవారం;బుధవారం;గురువారం;శుక్రవారం;శనివారం;ఆదివారం",
+            "సోమ;మంగళ;బుధ;గురు;శుక్ర;శని;ఆది",
         ],
     },
     Locale {
@@ -551,17 +563,17 @@ const LOCALES: &[Locale] = &[
     Locale {
         names: &["uk_UA"],
         words: [
-            "січень;лютий;березень;квітень;травень;червень;липень;серпень;вересень;жовтень;листопад;грудень",
-            "січ;лют;бер;кві;тра;чер;лип;сер;вер;жов;лис;гру",
-            "понеділок;вівторок;середа;четвер;п'ятниця;субота;неділя",
-            "пн;вт;ср;чт;пт;сб;нд",
+            "Січень;Лютий;Березень;Квітень;Травень;Червень;Липень;Серпень;Вересень;Жовтень;Листопад;Грудень",
+            "Січ;Лют;Бер;Кві;Тра;Чер;Лип;Сер;Вер;Жов;Лис;Гру",
+            "Понеділок;Вівторок;Середа;Четвер;П'ятниця;Субота;Неділя",
+            "Пнд;Втр;Срд;Чтв;Птн;Сбт;Ндл",
         ],
     },
     Locale {
         names: &["ur_PK"],
         words: [
-            "جنوری;فروری;مارچ;اپریل;مئی;جون;جولائی;اگست;ستمبر;اکتوبر;نومبر;دسمبر",
-            "جنوری;فروری;مارچ;اپریل;مئی;جون;جولائی;اگست;ستمبر;اکتوبر;نومبر;دسمبر",
+            "جنوري;فروري;مارچ;اپريل;مٓی;جون;جولاي;اگست;ستمبر;اكتوبر;نومبر;دسمبر",
+            "جنوري;فروري;مارچ;اپريل;مٓی;جون;جولاي;اگست;ستمبر;اكتوبر;نومبر;دسمبر",
             "پير;منگل;بدھ;جمعرات;جمعه;هفته;اتوار",
             "پير;منگل;بدھ;جمعرات;جمعه;هفته;اتوار",
         ],
@@ -569,17 +581,17 @@ const LOCALES: &[Locale] = &[
     Locale {
         names: &["vi_VN"],
         words: [
-            "Tháng 1;Tháng 2;Tháng 3;Tháng 4;Tháng 5;Tháng 6;Tháng 7;Tháng 8;Tháng 9;Tháng 10;Tháng 11;Tháng 12",
+            "Tháng một;Tháng hai;Tháng ba;Tháng tư;Tháng năm;Tháng sáu;Tháng bảy;Tháng tám;Tháng chín;Tháng mười;Tháng mười một;Tháng mười hai",
             "Thg 1;Thg 2;Thg 3;Thg 4;Thg 5;Thg 6;Thg 7;Thg 8;Thg 9;Thg 10;Thg 11;Thg 12",
-            "Thứ hai;Thứ ba;Thứ tư;Thứ năm;Thứ sáu;Thứ bảy;Chủ nhật",
-            "T2;T3;T4;T5;T6;T7;CN",
+            "Thứ hai ;Thứ ba ;Thứ tư ;Thứ năm ;Thứ sáu ;Thứ bảy ;Chủ nhật ",
+            "Th 2 ;Th 3 ;Th 4 ;Th 5 ;Th 6 ;Th 7 ;CN ",
         ],
     },
     Locale {
-        names: &["zh_CN"],
+        names: &["zh_CN", "zh_HK"],
         words: [
             "一月;二月;三月;四月;五月;六月;七月;八月;九月;十月;十一月;十二月",
-            "1月;2月;3月;4月;5月;6月;7月;8月;9月;10月;11月;12月",
+            " 1月; 2月; 3月; 4月; 5月; 6月; 7月; 8月; 9月;10月;11月;12月",
             "星期一;星期二;星期三;星期四;星期五;星期六;星期日",
             "一;二;三;四;五;六;日",
         ],
