@@ -16,7 +16,7 @@ use gannet_core::kinds::{self, count_statement};
 use gannet_core::registry::{Activity, Entry};
 use gannet_core::vars::Live;
 use gannet_exec::Session as _;
-use gannet_parser::ast::{self, Statement};
+use gannet_parser::ast::{self, ShowKind, Statement};
 use gannet_parser::digest::{self, LiteralToken, Scan};
 use gannet_parser::{Extent, Notice};
 use gannet_plan::plan::{Param, ResultColumn};
@@ -191,6 +191,24 @@ impl Session {
     }
 }
 
+/// Error 1046 for a statement that means the current database where there is none.
+fn require_database(session: &Session, statement: &Statement) -> Result<()> {
+    let unnamed = match statement {
+        _ if session.state.database.is_some() => false,
+        Statement::Call { name, .. } => name.schema.is_none(),
+        Statement::Show(show) => match &show.kind {
+            ShowKind::Tables { schema, .. }
+            | ShowKind::TableStatus { schema }
+            | ShowKind::Triggers { schema, .. }
+            | ShowKind::Events { schema } => schema.is_none(),
+            ShowKind::Columns { table, .. } | ShowKind::Index { table, .. } => table.schema.is_none(),
+            _ => false,
+        },
+        other => gannet_exec::ddl::locked_tables(other).iter().any(|name| name.schema.is_none()),
+    };
+    if unnamed { Err(sql_err!(NoDb)) } else { Ok(()) }
+}
+
 /// Parses and plans a statement that is to be prepared; its text is in the server's character set.
 fn make_prepared(session: &mut Session, sql: &[u8]) -> Result<Prepared> {
     let server = session.server.clone();
@@ -215,6 +233,7 @@ fn make_prepared(session: &mut Session, sql: &[u8]) -> Result<Prepared> {
     if !kinds::of(&parsed.statement).prepared {
         return Err(sql_err!(UnsupportedPs));
     }
+    require_database(session, &parsed.statement)?;
     let params = u16::try_from(parsed.params).map_err(|_| sql_err!(PsManyParam))?;
     Ok(Prepared {
         digest: session.digest_handle(&text),

@@ -5,6 +5,7 @@ use crate::batch::{BATCH_ROWS, Batch};
 use crate::context::{BoxedOperator, Operator};
 use crate::{context::Cx, eval, vector};
 use gannet_plan::expr::{Expr, ExprKind};
+use gannet_plan::plan::Param;
 use gannet_types::{Result, SqlType, ValueRef};
 
 /// Constant rows.
@@ -198,9 +199,16 @@ pub fn limit_value<'p>(expr: Option<&'p Expr>, absent: u64, cx: &mut Cx<'_, 'p>)
         ValueRef::Year(n) => Some(n.into()),
         // A marker's, or a variable's.
         ValueRef::Null => Some(0),
+        // A variable's bits are taken as they are: a negative one is beyond all rows.
+        ValueRef::Int(n) if n < 0 && is_variable(expr, cx) => Some(n as u64),
         value => number_of_rows(value),
     };
     rows.ok_or_else(|| gannet_types::sql_err!(WrongArguments, "EXECUTE"))
+}
+
+fn is_variable(expr: &Expr, cx: &Cx<'_, '_>) -> bool {
+    let ExprKind::Param(n) = expr.kind else { return false };
+    matches!(cx.shared.plan.params.get(n as usize), Some(Param::Local { .. }))
 }
 
 /// A number of rows. Clients send it as text, too: the drivers of languages that know no integers.
