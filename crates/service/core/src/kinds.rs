@@ -215,7 +215,8 @@ kinds! {
     PREPARE = session("PREPARE").not_prepared().with(Secrets::Texts).in_programs(Programs::Procedures("Dynamic SQL"));
     EXECUTE = session("EXECUTE").not_prepared().in_programs(Programs::Procedures("Dynamic SQL"));
     DEALLOCATE = session("DEALLOCATE PREPARE").not_prepared().in_programs(Programs::Procedures("Dynamic SQL"));
-    TABLE_MAINTENANCE = session("ANALYZE, CHECK, CHECKSUM, OPTIMIZE and REPAIR TABLE").commits().in_programs(Programs::Rows);
+    CHECKSUM_TABLE = session("CHECKSUM TABLE").in_programs(Programs::Rows);
+    TABLE_MAINTENANCE = session("ANALYZE, CHECK, OPTIMIZE and REPAIR TABLE").commits().in_programs(Programs::Rows);
     FLUSH = session("FLUSH").in_programs(Programs::Procedures("FLUSH"));
     RESET = session("RESET").counted(Counter::ComReset).in_programs(Programs::Procedures("RESET"));
     SHUTDOWN = session("SHUTDOWN");
@@ -366,6 +367,7 @@ pub fn of(statement: &Statement) -> &'static Kind {
         Statement::Execute { .. } => &EXECUTE,
         Statement::ExecuteImmediate(_) => &EXECUTE_IMMEDIATE,
         Statement::Deallocate(_) => &DEALLOCATE,
+        Statement::TableMaintenance(m) if m.kind == ast::MaintenanceKind::Checksum => &CHECKSUM_TABLE,
         Statement::TableMaintenance(_) => &TABLE_MAINTENANCE,
         Statement::KeyCache(_) => &KEY_CACHE,
         Statement::Flush(_) => &FLUSH,

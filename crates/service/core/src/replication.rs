@@ -122,8 +122,9 @@ pub trait Replicas: Send + Sync {
     fn reset(&self, channel: Option<&str>, all: bool) -> Result<()>;
     /// One follows, and acknowledges what it has applied.
     fn acknowledges(&self) -> bool;
-    /// SHOW REPLICA STATUS: names and values of each channel that has a source.
-    fn status(&self, channel: Option<&str>) -> Result<Vec<Row>>;
+    /// SHOW REPLICA STATUS: names and values of each channel that has a source. Before them a row of one that has
+    /// none, which says what there is: texts, and numbers or NULL.
+    fn status(&self, channel: Option<&str>) -> Result<(Row, Vec<Row>)>;
     /// The relay logs of a channel, oldest first. Errors 3074, 3079.
     fn relay_logs(&self, channel: Option<&str>) -> Result<Vec<RelayLog>>;
     /// FLUSH RELAY LOGS: another file begins, at once or behind the transaction that is received. Errors 3074, 13122.

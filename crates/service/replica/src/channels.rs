@@ -4,6 +4,7 @@ use crate::channel::{Channel, record, store};
 use crate::failover;
 use crate::filter::Filter;
 use crate::source::Source;
+use crate::status::Status;
 use crate::until::Until;
 use gannet_base::sync::Mutex;
 use gannet_core::Core;
@@ -101,6 +102,7 @@ impl Channels {
     /// The channel of CHANGE REPLICATION SOURCE TO, made if it is not there. Errors 3076, 3079, 3080, 3139.
     fn made(&self, channel: Option<&str>) -> Result<Arc<Channel>> {
         let name = channel.unwrap_or_default();
+        // Names are the same in any case, and shown in small letters.
         let key = name.to_lowercase();
         {
             let list = self.list.lock();
@@ -115,12 +117,16 @@ impl Channels {
             }
         }
         if RESERVED.contains(&key.as_str()) {
-            return Err(sql_err!(ReplicaChannelOperationNotAllowed, "CHANGE REPLICATION SOURCE", name));
+            return Err(sql_err!(
+                ReplicaChannelOperationNotAllowed,
+                "CHANGE REPLICATION SOURCE with the given parameters",
+                name
+            ));
         }
-        if name.chars().count() > LONGEST || name.contains(['\0', '\n', '@']) {
+        if name.chars().count() > LONGEST || name.contains(['\0', '\n', '@']) || name.trim_matches(' ') != name {
             return Err(sql_err!(ReplicaChannelNameInvalidOrTooLong));
         }
-        Channel::open((&self.core, &self.sessions), name, &global(&self.core)?)
+        Channel::open((&self.core, &self.sessions), &key, &global(&self.core)?)
     }
 }
 
@@ -211,8 +217,8 @@ impl Replicas for Channels {
         self.all().iter().any(|channel| channel.status.lock().acknowledges())
     }
 
-    fn status(&self, channel: Option<&str>) -> Result<Vec<Row>> {
-        Ok(self.named(channel)?.iter().filter_map(|channel| channel.shown()).collect())
+    fn status(&self, channel: Option<&str>) -> Result<(Row, Vec<Row>)> {
+        Ok((Status::default_row(), self.named(channel)?.iter().filter_map(|channel| channel.shown()).collect()))
     }
 
     fn relay_logs(&self, channel: Option<&str>) -> Result<Vec<RelayLog>> {

@@ -261,6 +261,8 @@ impl<'s> Events<'s> {
                 self.position.at = to.position;
                 self.alone()?;
                 self.shared.status.lock().at(&self.position, header.timestamp);
+                self.read = self.next;
+                self.shared.relay.pass(self.next);
             }
             kind::GTID => {
                 let mut transaction = Transaction::of(&Gtid::named(body).map_err(damaged)?);

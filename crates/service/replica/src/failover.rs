@@ -146,12 +146,16 @@ impl Channel {
                     self.status.lock().source_failed(&e);
                     attempts = 0;
                 }
-                Fault::Source(e) if source.retries == 0 || attempts <= source.retries => {
+                Fault::Source(e) if source.retries == 0 || attempts < source.retries => {
                     self.core.log.warning(format_args!("{}", unreadable(&self, &e)));
                     self.status.lock().source_failed(&e);
                 }
                 Fault::Source(e) if source.failover && turns_to_another(&self, &source, &e, &mut turn) => {
                     attempts = 0;
+                    // Where none of them answers, it goes round at this pace.
+                    if sleep(Duration::from_secs(1)) == Unpark::Interrupted {
+                        break;
+                    }
                     continue;
                 }
                 Fault::Source(e) | Fault::Refused(e) | Fault::Applying(e) => {

@@ -54,8 +54,9 @@ fn fault(e: Error) -> Fault {
     }
 }
 
-/// Numbers of MySQL's client library: there is no server, and there is none any more.
+/// Numbers of MySQL's client library: there is no server, no host, and no server any more.
 const NO_SERVER: u16 = 2003;
+const NO_HOST: u16 = 2005;
 const LOST: u16 = 2013;
 /// The number under which a replica has its source's error 1236.
 const UNREADABLE_SOURCE: u16 = 13114;
@@ -75,7 +76,13 @@ fn unconnected(e: Error, shared: &Channel, source: &Source) -> Fault {
     let place = format!("{}:{}", source.host, source.port);
     let (number, message) = match e {
         Error::Server { code, message, .. } => (code, message),
-        Error::Io(e) => (NO_SERVER, format!("Can't connect to MySQL server on '{place}' ({e})")),
+        Error::Io(e) if e.kind() == ErrorKind::NotFound => {
+            (NO_HOST, format!("Unknown MySQL server host '{}' ({e})", source.host))
+        }
+        Error::Io(e) => {
+            let why = e.raw_os_error().map_or_else(|| e.to_string(), |number| number.to_string());
+            (NO_SERVER, format!("Can't connect to MySQL server on '{place}' ({why})"))
+        }
         Error::Tls(e) => (NO_TLS, format!("SSL connection error: {e}")),
         e @ Error::Insecure(_) => (INSECURE, e.to_string()),
         e @ (Error::Protocol(_) | Error::TooLong) => (LOST, e.to_string()),
@@ -197,7 +204,8 @@ impl Reading {
         let source_id = one(&mut c, "SELECT @@GLOBAL.server_id")?.and_then(|id| id.parse().ok()).unwrap_or(0);
         if source_id == own_id {
             let what = "The replica I/O thread stops because source and replica have equal MySQL server ids; these ids \
-                        must be different for replication to work";
+                        must be different for replication to work (or the --replicate-same-server-id option must be \
+                        used on replica but this does not always make sense; please check the manual before using it).";
             return Err(Fault::Refused(sql_err!(ReplicaReceiverFatal, what)));
         }
         shared.status.lock().source_id = source_id;
@@ -315,8 +323,15 @@ fn register(c: &mut Connection, core: &Core, server_id: u32) -> Result<(), Fault
     }
     body.extend_from_slice(&(get(Live::ReportPort).as_u64() as u16).to_le_bytes());
     body.extend_from_slice(&[0; 8]);
-    c.command(com::REGISTER_SLAVE, &body).map_err(fault)?;
-    c.receive().map(drop).map_err(fault)
+    let refused = |e| match e {
+        Error::Server { code, message, .. } => {
+            let why = format_args!("{message} (Errno: {code})").to_string();
+            Fault::Refused(sql_err!(ReplicaSourceComFailure, "COM_REGISTER_REPLICA", why))
+        }
+        e => fault(e),
+    };
+    c.command(com::REGISTER_SLAVE, &body).map_err(refused)?;
+    c.receive().map(drop).map_err(refused)
 }
 
 /// All that is not executed here, or received. A source that waits for acknowledgements takes what is named as

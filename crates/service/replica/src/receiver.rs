@@ -92,7 +92,7 @@ impl Receiver {
         match header.kind {
             kind::HEARTBEAT | kind::HEARTBEAT_V2 => {
                 channel.status.lock().heartbeat();
-                return Ok(());
+                return if header.kind == kind::HEARTBEAT { self.passes(channel, &header, event.body) } else { Ok(()) };
             }
             kind::ROTATE => {
                 let to = Rotate::decode(event.body).map_err(damaged)?;
@@ -127,6 +127,23 @@ impl Receiver {
     /// FLUSH RELAY LOGS: begins another file, if one is written, and this is between transactions.
     pub(crate) fn end_file(&mut self, channel: &Channel) -> Result<(), Fault> {
         if self.log.is_some() && self.grammar.is_between() { self.begin_file(channel) } else { Ok(()) }
+    }
+
+    /// The source stands at a place of its file, and has nothing for this server up to there: as in MySQL, a rotation to
+    /// it takes whoever applies there.
+    fn passes(&mut self, channel: &Channel, header: &Header, file: &[u8]) -> Result<(), Fault> {
+        let at = behind(self.at, header.end_position);
+        if self.log.is_none() || !self.grammar.is_between() || file != self.file.as_bytes() || at == self.at {
+            return Ok(());
+        }
+        self.at = at;
+        let (server_id, position) = (header.server_id, 0);
+        let mut appender = Appender { server_id, checksum: self.checksum, position };
+        let made = Header { kind: kind::ROTATE, flags: flags::ARTIFICIAL, ..Header::default() };
+        let to = Rotate { position: at, file };
+        appender.at(&mut self.out, made, |out| to.encode(out));
+        self.whole = self.out.len();
+        self.flush(channel)
     }
 
     fn ended(&mut self, channel: &Channel, header: &Header) -> Result<(), Fault> {

@@ -324,7 +324,7 @@ impl Source {
     /// Error 4014 of ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS; `gives`: it was given, and not as OFF.
     fn check_assigned(&self, gives: bool, notes: &mut Notes) -> Result<()> {
         if self.auto_position && (gives || matches!(self.assigned, Assigned::Uuid(_))) {
-            return Err(sql_err!(CantCombineAnonymousToGtidAndAutoposition, self.channel));
+            return Err(sql_err!(CantCombineAnonymousToGtidAndAutoposition));
         }
         notes.extend(gives.then(|| sql_err!(UsingAssignGtidsToAnonymousTransactions)));
         Ok(())
@@ -348,6 +348,9 @@ impl Source {
         for (name, value) in options {
             let name = name.text.to_ascii_uppercase();
             let text = text_of(value);
+            if text.contains('\n') {
+                return Err(sql_err!(WrongValue, "argument contains not-allowed LF", text));
+            }
             let number = || text.parse::<f64>().map_err(|_| sql_err!(WrongArguments, name));
             let on = || Ok::<bool, SqlError>(number()? != 0.0);
             match name.strip_prefix("MASTER_").or(name.strip_prefix("SOURCE_")).unwrap_or(&name) {
@@ -471,8 +474,8 @@ fn row_format(text: &str) -> Result<bool> {
 fn account(value: &ReplicationValue, channel: &str) -> Result<Option<(String, String)>> {
     match value {
         ReplicationValue::Null => Ok(None),
-        ReplicationValue::Account(Account::Name { user, .. }) if user.is_empty() => {
-            Err(sql_err!(PrivilegeChecksUserCannotBeAnonymous, channel))
+        ReplicationValue::Account(Account::Name { user, host, .. }) if user.is_empty() => {
+            Err(sql_err!(PrivilegeChecksUserCannotBeAnonymous, channel, Name::new(user, host).host))
         }
         ReplicationValue::Account(Account::Name { user, host, .. }) => {
             let Name { user, host } = Name::new(user, host);

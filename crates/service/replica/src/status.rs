@@ -11,7 +11,7 @@ use gannet_core::replication::Row;
 use gannet_engine::Lsn;
 use gannet_runtime::{Waker, WallTime};
 use gannet_types::gtid::GtidSet;
-use gannet_types::{Result, SqlError, Value, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
 
 /// An error, and when it came (microseconds since 1970).
 #[derive(Clone, Default)]
@@ -136,6 +136,7 @@ pub(crate) struct Status {
 }
 
 /// What the relay logs are at.
+#[derive(Default)]
 pub(crate) struct Relayed {
     /// The file that is applied, and the place in it.
     pub(crate) file: String,
@@ -205,7 +206,8 @@ impl Status {
     /// reads.
     pub(crate) fn processes(&mut self, it: &Transaction, at_once: bool, timestamp: u32) {
         self.processed = Transaction { begun_us: WallTime::now().micros(), ..it.clone() };
-        if self.source_s == 0 {
+        if self.source_s == 0 || self.applying.iter().all(|by| by.current.gtid.is_none()) {
+            // Nothing older is under way: it counts from here, also while it waits.
             self.source_s = timestamp.into();
         }
         if at_once {
@@ -220,8 +222,12 @@ impl Status {
         }
     }
 
-    /// It has been undone, and is applied anew.
+    /// It has been undone, and is applied anew. Counted, as in MySQL, where others held what it needs; what one that
+    /// ran ahead did not find yet is no error.
     pub(crate) fn again(&mut self, by: usize, e: &SqlError) {
+        if !matches!(e.code(), ErrorCode::LockWaitTimeout | ErrorCode::LockDeadlock) {
+            return;
+        }
         self.retries += 1;
         if let Some(applying) = self.applying.get_mut(by) {
             applying.current.retries += 1;
@@ -340,6 +346,12 @@ impl Status {
             None => "Reading event from the relay log",
             Some(_) => "Waiting until SOURCE_DELAY seconds after source executed event",
         }
+    }
+
+    /// What SHOW REPLICA STATUS has of a channel without a source.
+    pub(crate) fn default_row() -> Row {
+        let none = ("", &Source::default());
+        Status::default().row(none, &Position::default(), ("", &Relayed::default()), &Filter::default())
     }
 
     pub(crate) fn row(

@@ -54,7 +54,7 @@ impl Until {
                 _ => return Err(sql_err!(BadReplicaUntilCond)),
             }
         }
-        match (file, at, relayed) {
+        match (file, at.filter(|at| *at > 0), relayed) {
             (None, None, _) if until.is_empty() => Ok(Until::Stopped),
             (Some(file), Some(at), 0) if until.len() == 2 && !file.is_empty() => Ok(Until::At(file, at)),
             (Some(file), Some(at), 2) if until.len() == 2 && !file.is_empty() => Ok(Until::Relayed(file, at)),

@@ -55,7 +55,10 @@ impl Client {
     /// COM_REGISTER_SLAVE.
     pub(crate) fn register_replica(&mut self, replica: Replica<'_>, wire: &mut Wire<'_>) {
         self.session.begins(Activity::Other, b"");
-        let need = self.session.state.privileges().require(Privilege::ReplicationSlave);
+        // As MySQL refuses this command, unlike those that read.
+        let state = &self.session.state;
+        let denied = |_| sql_err!(AccessDenied, state.account.user, state.account.host, "YES");
+        let need = state.privileges().require(Privilege::ReplicationSlave).map_err(denied);
         let outcome = need.map(|()| {
             if let Some(log) = self.session.server.binlog() {
                 log.register(Reader {
@@ -125,6 +128,7 @@ impl Client {
             ends: dump.flags & DUMP_NON_BLOCK != 0,
             skip,
             skipping: false,
+            untold: false,
             semi: self.session.said(&["rpl_semi_sync_replica", "rpl_semi_sync_slave"]).is_some_and(|v| v != "0"),
             connection: self.session.entry.id,
             write_timeout_ns: self.session.write_timeout_ns(),
@@ -212,6 +216,8 @@ struct Sender {
     skip: GtidSet,
     /// The events are those of such a transaction.
     skipping: bool,
+    /// The reader does not know how far the log goes: what was read last was left out.
+    untold: bool,
     /// It acknowledges what it has: each event has two bytes before it that may ask for that.
     semi: bool,
     connection: u64,
@@ -348,12 +354,14 @@ impl Sender {
         let transaction =
             !matches!(event.header.kind, kind::FORMAT_DESCRIPTION | kind::PREVIOUS_GTIDS | kind::ROTATE | kind::STOP);
         if self.skipping && transaction {
+            self.untold = true;
             if let Some(place) = asks {
                 // The reader has said that it has that transaction.
                 self.log.semi_sync().acknowledge(self.connection, place);
             }
             return Ok(());
         }
+        self.untold = false;
         let mut w = wire.writer();
         let mark = w.begin();
         self.front(w.buf(), asks.is_some());
@@ -394,6 +402,7 @@ impl Sender {
 
     /// Tells the reader that the source is there.
     fn beat(&mut self, at: Place, wire: &mut Wire<'_>) -> Result<()> {
+        self.untold = false;
         self.artificial(kind::HEARTBEAT, at, wire, |log, out| {
             out.extend_from_slice(log.names().name(at.number).as_bytes());
         });
@@ -485,6 +494,10 @@ impl Sender {
             return Ok(true);
         }
         self.flush(wire)?;
+        if self.untold {
+            // As in MySQL, so that the reader knows where it stands.
+            self.beat(at, wire)?;
+        }
         loop {
             let deadline = (self.heartbeat_ns > 0).then(|| now_ns().saturating_add(self.heartbeat_ns));
             if self.wait_for_more(at, deadline, wire)? {

@@ -45,6 +45,7 @@ pub(crate) fn variable(globals: &GlobalVars, name: &str) -> Result<VarId> {
 pub(crate) fn install(session: &mut Session, install: &Install) -> Result<Done> {
     let Install::Component { urns, set } = install else { return install_plugin(session, install) };
     session.require_on_table(Privilege::Insert.into(), "mysql", "component")?;
+    session.commit_implicitly()?;
     let mut all = installed(&session.server.globals);
     for urn in urns {
         if ![VALIDATE_PASSWORD, LOG_SINK_JSON].contains(&&**urn) || all.iter().any(|have| **have == **urn) {
@@ -52,7 +53,6 @@ pub(crate) fn install(session: &mut Session, install: &Install) -> Result<Done> 
         }
         all.push(urn.to_string());
     }
-    session.commit_implicitly()?;
     keep_components(session, &all.join(","))?;
     session.set(set).map(|()| Done::default())
 }
@@ -69,11 +69,11 @@ const BUILT_IN: &[(&str, &str)] = &[
 fn install_plugin(session: &mut Session, install: &Install) -> Result<Done> {
     let Install::Plugin { name, library } = install else { return Err(SqlError::unsupported("INSTALL")) };
     session.require_on_table(Privilege::Insert.into(), "mysql", "plugin")?;
+    session.commit_implicitly()?;
     let is = |(known, file): &&(&str, &str)| name.text.eq_ignore_ascii_case(known) && **library == **file;
     if BUILT_IN.iter().find(is).is_none() {
         return Err(SqlError::unsupported("INSTALL PLUGIN"));
     }
-    session.commit_implicitly()?;
     session.note(&sql_err!(UdfExists, name.text));
     Ok(Done::default())
 }
@@ -82,12 +82,12 @@ fn install_plugin(session: &mut Session, install: &Install) -> Result<Done> {
 pub(crate) fn uninstall(session: &mut Session, uninstall: &Uninstall) -> Result<Done> {
     let Uninstall::Component(urns) = uninstall else { return Err(SqlError::unsupported("UNINSTALL PLUGIN")) };
     session.require_on_table(Privilege::Delete.into(), "mysql", "component")?;
+    session.commit_implicitly()?;
     let mut all = installed(&session.server.globals);
     for urn in urns {
         let at = all.iter().position(|have| **have == **urn);
         all.remove(at.ok_or_else(|| sql_err!(ComponentsUnloadNotLoaded, urn))?);
     }
-    session.commit_implicitly()?;
     keep_components(session, &all.join(",")).map(|()| Done::default())
 }
 

@@ -10,6 +10,7 @@ use gannet_binlog::{Checksum, Event, Header, show};
 use gannet_core::accounts::Privilege;
 use gannet_core::binlog::Binlog;
 use gannet_parser::ast;
+use gannet_plan::plan::ResultColumn;
 use gannet_runtime::{File, OpenOptions};
 use gannet_types::{ErrorCode, Result, SqlError, Value, Warnings, sql_err};
 use std::io;
@@ -158,6 +159,9 @@ fn relayed_events(
         Some(name) => logs.iter().find(|log| log.name == name),
         None => logs.first(),
     };
+    if logs.is_empty() {
+        return Ok(table(event_columns(), Vec::new()));
+    }
     let found = found.ok_or_else(|| missing("SHOW RELAYLOG EVENTS"))?;
     let open = File::open(&found.path, &OpenOptions::read()).map_err(failed)?;
     // What events end with is said by the descriptions before them.
@@ -202,15 +206,18 @@ fn shown_events(mut scan: Scan<'_>, name: &str, from: u64, (skip, take): (usize,
             scan.checksum = described.checksum;
         }
     }
-    let columns = vec![
+    Ok(table(event_columns(), shown.rows))
+}
+
+fn event_columns() -> Vec<ResultColumn> {
+    vec![
         column("Log_name", 255),
         number("Pos"),
         column("Event_type", 20),
         number("Server_id"),
         number("End_log_pos"),
         column("Info", 65535),
-    ];
-    Ok(table(columns, shown.rows))
+    ]
 }
 
 /// Warning 1598 while the files cannot be written, which lack what was committed since.
@@ -233,7 +240,7 @@ pub(crate) fn flush_binary_logs(session: &mut Session) -> Result<()> {
     }
 }
 
-/// RESET BINARY LOGS AND GTIDS: of the next file `first` is the number. Errors 3567, and 1192 in a transaction.
+/// RESET BINARY LOGS AND GTIDS: of the next file `first` is the number. Errors 3567, and 1192 under LOCK TABLES.
 pub(crate) fn reset_binary_logs(session: &mut Session, first: Option<u64>) -> Result<()> {
     /// The largest number of a file.
     const MOST: u64 = 2_000_000_000;
@@ -241,7 +248,7 @@ pub(crate) fn reset_binary_logs(session: &mut Session, first: Option<u64>) -> Re
     if first == 0 || first > MOST {
         return Err(sql_err!(ResetMasterToValueOutOfRange, first, MOST));
     }
-    if session.work.transaction().is_open() {
+    if !session.locked.is_empty() {
         return Err(sql_err!(LockOrActiveTransaction));
     }
     match session.server.binlog() {

@@ -18,7 +18,9 @@ use std::sync::Arc;
 /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE: one row a table.
 pub(crate) fn maintain(session: &mut Session, m: &ast::TableMaintenance, reply: &mut dyn Reply) -> Result<Done> {
     use ast::MaintenanceKind as Kind;
-    session.commit_implicitly()?;
+    if m.kind != Kind::Checksum {
+        session.commit_implicitly()?;
+    }
     if let Some(histogram) = &m.histogram {
         count(Counter::ComAnalyze);
         return super::histogram::histograms(session, m, histogram, reply);

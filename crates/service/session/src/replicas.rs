@@ -18,7 +18,9 @@ fn replica(session: &Session) -> Result<Arc<dyn Replicas>> {
 
 /// Statements but PURGE.
 pub(crate) fn replication(session: &mut Session, statement: &Replication) -> Result<Done> {
-    if session.work.transaction().is_open() || !session.locked.is_empty() {
+    session.commit_implicitly()?;
+    if matches!(statement, Replication::Replica { start: false, .. }) && !session.locked.is_empty() {
+        // The applier may wait for these tables.
         return Err(sql_err!(LockOrActiveTransaction));
     }
     let notes = match statement {

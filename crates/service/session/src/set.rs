@@ -16,12 +16,32 @@ use gannet_telemetry::{Counter, count};
 use gannet_types::charset::Charset;
 use gannet_types::gtid::GtidSet;
 use gannet_types::{
-    Collation, CollationId, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, convert, sql_err,
+    Collation, CollationId, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, Warning, convert, sql_err,
 };
 
 /// Variables that MySQL 8.4 takes with warning 1287, and nothing takes the place of.
-const DEPRECATED: &[&str] =
-    &["binlog_format", "log_bin_trust_function_creators", "new", "profiling", "profiling_history_size"];
+const DEPRECATED: &[&str] = &[
+    "binlog_format",
+    "binlog_max_flush_queue_time",
+    "delayed_insert_limit",
+    "delayed_insert_timeout",
+    "delayed_queue_size",
+    "log_bin_trust_function_creators",
+    "log_statements_unsafe_for_binlog",
+    "max_delayed_threads",
+    "max_insert_delayed_threads",
+    "max_length_for_sort_data",
+    "new",
+    "profiling",
+    "profiling_history_size",
+    "query_prealloc_size",
+    "sync_relay_log_info",
+    "terminology_use_previous",
+    "transaction_prealloc_size",
+];
+
+/// Those that are to become read only, of which warning 1681 tells.
+const TO_BE_READ_ONLY: &[&str] = &["character_set_database", "collation_database", "default_collation_for_utf8mb4"];
 
 /// What error 1227 says of variables that not everybody may set.
 pub(super) const MAY_SET_RESTRICTED: &str = "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN";
@@ -278,6 +298,7 @@ fn set_item(session: &mut Session, item: &SetItem) -> Result<()> {
         }
         SetItem::Variable { scope, prefix, name, value, .. } => {
             let id = known_variable(session, prefix.as_ref(), name)?;
+            warn_of_name(session, id, name);
             let value = match value {
                 SetValue::Default => None,
                 SetValue::Expr(expr) => Some(value_for_variable(session, expr)?),
@@ -310,6 +331,24 @@ fn set_item(session: &mut Session, item: &SetItem) -> Result<()> {
             }
         },
     }
+}
+
+/// Warns of a deprecated variable, and of an older name of one.
+fn warn_of_name(session: &mut Session, id: VarId, name: &str) {
+    let name = name.to_ascii_lowercase();
+    let newer = vars::SYNONYMS.iter().find(|(older, _)| *older == name && !name.starts_with("rpl_semi_sync_"));
+    let (code, text) = if let Some((older, newer)) = newer {
+        let text = "is deprecated and will be removed in a future release. Please use";
+        (ErrorCode::WarnDeprecatedSyntax, format!("'@@{older}' {text} {newer} instead."))
+    } else if DEPRECATED.contains(&id.def().name) {
+        return profile::warn_of_variable(session, id.def().name);
+    } else if TO_BE_READ_ONLY.contains(&name.as_str()) {
+        let text = format!("Updating '{name}' is deprecated. It will be made read-only in a future release.");
+        (ErrorCode::WarnDeprecatedSyntaxNoReplacement, text)
+    } else {
+        return;
+    };
+    session.running.diagnostics.warnings.push(Warning::with_message(Level::Warning, code, text));
 }
 
 fn set_either(session: &mut Session, global: bool, id: Live, value: Value) -> Result<()> {
@@ -431,9 +470,6 @@ fn checked(session: &mut Session, id: VarId, value: Option<Value>, global: bool)
             _ => checked.value.as_str().to_owned(),
         };
         return Ok(switched(session, before.as_str(), &asked, def.initial.value().as_str()));
-    }
-    if DEPRECATED.contains(&def.name) {
-        profile::warn_of_variable(session, def.name);
     }
     if id.is(Live::SqlMode) {
         warn_of_sql_mode(session, checked.value.as_str());
@@ -614,7 +650,7 @@ pub(crate) fn set_session(session: &mut Session, id: VarId, value: Option<Value>
         transaction::set_autocommit(session, value.as_bool())?;
     }
     if id.is(Live::MaxAllowedPacket) || id.is(Live::NetBufferLength) || id.is(Live::MaxUserConnections) {
-        return Err(sql_err!(VariableIsReadonly, "SESSION", id.def().name, "SET GLOBAL"));
+        return Err(sql_err!(VariableIsReadonly, "SESSION", id.def().name, "GLOBAL"));
     }
     if id.is(Live::GtidNext) {
         super::gtids::set_next(session, value.as_str())?;

@@ -782,12 +782,13 @@ fn filtered(inner: ast::Query, like: &str, filter: &ShowFilter) -> ast::Query {
 
 /// SHOW REPLICA STATUS: nothing where no source is named. Error 3074 for a channel that is not there.
 fn replica_status(session: &Session, channel: Option<&str>) -> Result<RowsSink> {
-    let found = session.server.replicas().map_or(Ok(Vec::new()), |replica| replica.status(channel))?;
-    let names = ["Replica_IO_State", "Source_Host", "Source_User", "Source_Port"];
-    let columns = match found.first() {
-        Some(row) => row.iter().map(|(name, _)| column(name, 1024)).collect(),
-        None => names.iter().map(|name| column(name, 255)).collect(),
+    let replicas = session.server.replicas().ok_or_else(|| SqlError::unsupported("replication in this process"))?;
+    let (kinds, found) = replicas.status(channel)?;
+    let of = |(name, value): (&str, Value)| match value {
+        Value::Str(..) => column(name, 1024),
+        _ => plain_column(name, SqlType::bigint_unsigned()),
     };
+    let columns = kinds.into_iter().map(of).collect();
     let values = |row: gannet_core::replication::Row| row.into_iter().map(|(_, value)| value).collect();
     Ok(table(columns, found.into_iter().map(values).collect()))
 }

@@ -327,6 +327,9 @@ fn perform_now(session: &mut Session, statement: &Statement, reply: &mut dyn Rep
 
 /// RESET.
 fn reset_statement(session: &mut Session, targets: &[ast::ResetTarget]) -> Result<Done> {
+    if !targets.iter().all(|target| matches!(target, ast::ResetTarget::Persist { .. })) {
+        session.commit_implicitly()?;
+    }
     for target in targets {
         match target {
             ast::ResetTarget::Persist { if_exists, name } => {

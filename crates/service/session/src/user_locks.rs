@@ -9,8 +9,8 @@ use gannet_types::{Result, SqlError, Value, convert, sql_err};
 const MAX_NAME: usize = 64;
 
 fn name_of(v: Option<&Value>) -> Result<String> {
-    let text = v.filter(|v| !v.is_null()).map(Value::as_ref);
-    let name = text.map_or(String::new(), |v| String::from_utf8_lossy(&convert::utf8_text(&v)).to_lowercase());
+    let text = v.filter(|v| !v.is_null()).map(Value::as_ref).ok_or_else(|| sql_err!(UserLockWrongName, "NULL"))?;
+    let name = String::from_utf8_lossy(&convert::utf8_text(&text)).to_lowercase();
     if name.is_empty() || name.chars().count() > MAX_NAME {
         return Err(sql_err!(UserLockWrongName, name));
     }

@@ -136,9 +136,13 @@ fn gtid_subset(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
 
 /// Error 1210 for a time that is none.
 fn wait_for_gtids(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+    if args[0].is_null() {
+        return Err(sql_err!(MalformedGtidSetSpecification, "NULL"));
+    }
     gtids(call, args, 0)?;
     let seconds = match args.get(1) {
         None => return cx.session.server_function(WAIT_FOR_GTIDS, &args[..1]),
+        Some(Value::Null) => return Err(sql_err!(WrongArguments, WAIT_FOR_GTIDS)),
         Some(seconds) => rules::double_arg(cx, seconds)?,
     };
     if seconds < 0.0 {
@@ -428,6 +432,7 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
         wait_for_gtids,
         "Waits until all GTIDs of a set are executed; 1 after so many seconds without that.",
     )
+    .sees_null()
     .is(Stability::Effect),
     FunctionDef::new("INET_ATON", 1, 1, inet_aton_rule, inet_aton, "Number of an IPv4 address."),
     FunctionDef::new("INET_NTOA", 1, 1, inet_ntoa_rule, inet_ntoa, "IPv4 address of a number.").numbers_at(&[0]),

@@ -302,12 +302,18 @@ impl Exporter {
         }
         (self.skipping, self.due) = (true, None);
         self.out.clear();
-        self.passed.clear();
+        self.forget_passed();
         if let Some(file) = &self.file {
             // Without that there may be room as well.
             let _cut = file.set_len(self.state.size);
         }
         true
+    }
+
+    /// Transactions that were taken and are in no file go with all before them: nobody owns their GTIDs any more.
+    fn forget_passed(&mut self) {
+        let gone = std::mem::take(&mut self.passed);
+        self.log.shared.lock().owned.retain(|own| gone.iter().all(|it| it.gtid != own.gtid));
     }
 
     /// A commit before the point where all begins anew.
@@ -487,7 +493,7 @@ impl Exporter {
         self.names.store_index([].into_iter())?;
         self.names.remove_others(|_| false)?;
         self.out.clear();
-        self.passed.clear();
+        self.forget_passed();
         self.deriver = Deriver::new((self.settings)().writer, 0, 0, state.executed.clone());
         if self.living {
             self.deriver.trust(&self.log.keys);

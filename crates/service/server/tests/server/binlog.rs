@@ -868,7 +868,7 @@ fn transactions_are_waited_for() {
     assert_eq!(wait(&mut c, &format!("'{uuid}:1'")), "0");
     assert_eq!(wait(&mut c, "''"), "0");
     assert_eq!(wait(&mut c, &format!("'{uuid}:2', 0.05")), "1");
-    assert_eq!(wait(&mut c, "NULL"), "NULL");
+    assert_eq!(error(&mut c, "SELECT WAIT_FOR_EXECUTED_GTID_SET(NULL)"), 1772);
     assert_eq!(error(&mut c, "SELECT WAIT_FOR_EXECUTED_GTID_SET('nonsense')"), 1772);
     assert_eq!(error(&mut c, &format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{uuid}:1', -1)")), 1210);
     let mut d = r.connect();

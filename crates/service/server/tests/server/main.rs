@@ -57,6 +57,7 @@ mod replica_names;
 mod replica_rules;
 mod replica_secured;
 mod replica_statements;
+mod replica_states;
 mod reports;
 mod restore;
 mod rights;

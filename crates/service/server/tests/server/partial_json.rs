@@ -119,7 +119,7 @@ fn changes_that_do_not_fit_stop_a_replica() {
     run(&mut q, "UPDATE d.t SET j = '{\"a\": 5}'");
     run(&mut c, "UPDATE d.t SET j = JSON_SET(j, '$.a.b', 2)");
     wait(&mut q, "Last_SQL_Errno", "3648");
-    assert!(status(&mut q, "Last_SQL_Error").contains("Could not apply JSON diff in table t and column j."));
+    assert!(status(&mut q, "Last_SQL_Error").contains("Could not apply JSON diff in table t, column j."));
     run(&mut q, "UPDATE d.t SET j = '{\"a\": {\"b\": 0}, \"own\": 1}'");
     run(&mut q, "START REPLICA");
     wait(&mut q, "Replica_SQL_Running", "Yes");

@@ -480,11 +480,11 @@ fn channels_follow_sources_of_their_own() {
     assert_eq!(common::rows(&mut q, "SHOW WARNINGS")[0][1], "3084");
     let schema = "performance_schema.replication";
     let states = format!("SELECT CHANNEL_NAME, SERVICE_STATE FROM {schema}_connection_status");
-    assert_eq!(read(&mut q, &states), "One|OFF two|ON");
+    assert_eq!(read(&mut q, &states), "one|OFF two|ON");
     let rules = format!("SELECT CHANNEL_NAME, FILTER_RULE, CONFIGURED_BY, COUNTER > 0 FROM {schema}_applier_filters");
     assert_eq!(
         read(&mut q, &rules),
-        "One|d.no|CHANGE_REPLICATION_FILTER|1 \
+        "one|d.no|CHANGE_REPLICATION_FILTER|1 \
          two|second.no|CHANGE_REPLICATION_FILTER_FOR_CHANNEL|1 \
          two|(d,second)|CHANGE_REPLICATION_FILTER_FOR_CHANNEL|1"
     );
@@ -502,7 +502,7 @@ fn channels_follow_sources_of_their_own() {
     let kept = "SELECT Channel_name, Relay_log_name, Master_log_name, Sql_delay, Require_table_primary_key_check FROM \
                 mysql.slave_relay_log_info";
     let relay = one(&mut q, "SELECT @@relay_log");
-    let want = format!("One|{relay}-one.000001|binlog.000001|0|STREAM two|{relay}-two.000001|binlog.000002|0|STREAM");
+    let want = format!("one|{relay}-one.000001|binlog.000001|0|STREAM two|{relay}-two.000001|binlog.000002|0|STREAM");
     assert_eq!(read(&mut q, kept), want);
     // Both, and their filters, are there after a restart; the one that was stopped stays so.
     drop(q);
@@ -511,7 +511,7 @@ fn channels_follow_sources_of_their_own() {
     c.iter_mut().for_each(|c| run(c, "INSERT INTO d.t VALUES (10)"));
     wait(&mut q, &mut c[1]);
     assert_eq!(read(&mut q, "SELECT * FROM second.t"), "2 10");
-    assert_eq!(read(&mut q, &states), "One|OFF two|ON");
+    assert_eq!(read(&mut q, &states), "one|OFF two|ON");
     // Transactions of servers that are not listened to are passed over.
     run(&mut q, "STOP REPLICA");
     run(&mut q, "CHANGE REPLICATION SOURCE TO IGNORE_SERVER_IDS = (9, 7, 7) FOR CHANNEL 'two'");
@@ -532,7 +532,7 @@ fn channels_follow_sources_of_their_own() {
     // One is forgotten, with its filter.
     run(&mut q, "STOP REPLICA");
     run(&mut q, "RESET REPLICA ALL FOR CHANNEL 'two'");
-    assert_eq!(read(&mut q, &states), "One|OFF");
+    assert_eq!(read(&mut q, &states), "one|OFF");
     run(&mut q, "RESET REPLICA ALL");
     assert_eq!(read(&mut q, &states) + &read(&mut q, "SELECT * FROM mysql.slave_master_info"), "");
     change(&mut q, &sources[0], "SOURCE_AUTO_POSITION = 1");

@@ -29,7 +29,7 @@ fn heartbeats_come_twice_as_often_as_they_must() {
     run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = 1");
     assert_eq!(heartbeat(&mut q), "30");
     assert_eq!(warnings(&mut q, "SET GLOBAL replica_net_timeout = 30"), "");
-    assert_eq!(warnings(&mut q, "SET GLOBAL slave_net_timeout = 7"), "Warning 1704");
+    assert_eq!(warnings(&mut q, "SET GLOBAL slave_net_timeout = 7"), "Warning 1287, Warning 1704");
     // What is there stays, until another source is named.
     assert_eq!(heartbeat(&mut q), "30");
     run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_USER = 'u'");

@@ -343,8 +343,9 @@ impl Connection {
         dial: impl Fn(SocketAddr) -> io::Result<TcpStream>,
         ended: impl FnOnce(Ender),
     ) -> Result<Self> {
-        let mut failed = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-        for address in (host, port).to_socket_addrs()? {
+        let unknown = |why: &dyn std::fmt::Display| io::Error::new(io::ErrorKind::NotFound, why.to_string());
+        let mut failed = unknown(&"the host has no address");
+        for address in (host, port).to_socket_addrs().map_err(|e| unknown(&e))? {
             match dial(address) {
                 Ok(s) => {
                     s.set_nodelay(true)?;
