@@ -77,6 +77,10 @@ impl Width {
         Some(match self {
             Width::Fixed(n) => (at, at + n),
             Width::Said(1) => (at + 1, at + 1 + usize::from(*images.get(at)?)),
+            Width::Said(2) => {
+                let said = images.get(at..)?.first_chunk()?;
+                (at + 2, at + 2 + usize::from(u16::from_le_bytes(*said)))
+            }
             Width::Said(n) => {
                 let said = images.get(at..at + n)?;
                 let length = said.iter().rev().fold(0, |v, b| v << 8 | usize::from(*b));
@@ -148,7 +152,9 @@ impl Keys {
         }
         // Most images.
         let mut at = at + bytes;
-        found.resize(self.shown, Found::Null);
+        if found.len() != self.shown {
+            found.resize(self.shown, Found::Null);
+        }
         for (place, width) in found.iter_mut().zip(&self.widths) {
             let (from, to) = width.place(images, at)?;
             *place = Found::At(from as u32, to as u32);
