@@ -494,6 +494,8 @@ pub(crate) fn prepare_named(session: &mut Session, name: &str, source: &ast::Pre
     let key = name.to_lowercase();
     // An old statement of this name goes first, even when the new one is wrong.
     session.statements.remove(&key);
+    // As in MySQL these count as the protocol's commands, too.
+    count(Counter::ComStmtPrepare);
     let began_ns = now_ns();
     let mut made = make_prepared(session, &sql)?;
     session.warn_of(&made.notices);
@@ -521,6 +523,7 @@ pub(crate) fn execute_named(
     let key = name.to_lowercase();
     let unknown = || sql_err!(UnknownStmtHandler, name, "EXECUTE");
     let mut s = session.statements.remove(&key).ok_or_else(unknown)?;
+    count(Counter::ComStmtExecute);
     let outcome = if is_at_home(session, &s) {
         execute_named_hinted(session, &mut s, using, reply)
     } else {
@@ -619,6 +622,7 @@ pub(crate) fn deallocate(session: &mut Session, name: &str) -> Result<Done> {
     if session.statements.remove(&name.to_lowercase()).is_none() {
         return Err(sql_err!(UnknownStmtHandler, name, "DEALLOCATE PREPARE"));
     }
+    count(Counter::ComStmtClose);
     Ok(Done::default())
 }
 

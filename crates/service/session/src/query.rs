@@ -583,10 +583,11 @@ pub(crate) fn conclude(
         locks_ns,
         cpu_ns,
         error: outcome.is_err(),
-        warnings: session.running.diagnostics.warnings.total(),
+        // As in MySQL: an error is none.
+        warnings: if outcome.is_ok() { session.running.diagnostics.warnings.total() } else { 0 },
         rows_sent: figures.sent,
         rows_examined: figures.examined,
-        rows_affected: figures.affected,
+        rows_affected: outcome.as_ref().map_or(0, |done| if done.rows { 0 } else { done.affected }),
         no_index: figures.no_index,
         work,
         end_unix_us: ended_us,
@@ -633,7 +634,6 @@ pub(crate) fn done(session: &mut Session, outcome: Outcome, sent: u64) -> Result
             Ok(Done::ROWS)
         }
         Outcome::Affected(Affected { rows, last_insert_id, last_row_id, info }) => {
-            session.running.figures.affected = rows;
             let insert_id = insert_id(session, last_insert_id, last_row_id);
             Ok(Done { rows: false, affected: rows, insert_id, info })
         }

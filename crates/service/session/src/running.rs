@@ -138,7 +138,6 @@ pub struct Figures {
     /// Its rows go to variables or a file.
     pub into: bool,
     pub examined: u64,
-    pub affected: u64,
     pub no_index: bool,
     /// Scans, sorts or temporary tables may have been counted.
     pub works: bool,

@@ -19,8 +19,10 @@
 //! whatever it folds.
 //!
 //! **Digest** ([`digest`]) is what statistics are grouped by: MySQL's normal form, in which keywords are in upper case,
-//! literals are `?`, lists of values collapse to `(...)` and repeated rows to `(...) /* , ... */`. It depends on the
-//! shape only, so it is computed once per cached plan, not per execution.
+//! literals are `?`, lists of values collapse to `(...)` and repeated rows to `(...) /* , ... */`. As MySQL's it goes by
+//! words: one that is a keyword is printed as such wherever it stands, but behind or in front of a point, and of words
+//! that mean the same always one is printed ([`shown`]). It depends on the shape only, so it is computed once per cached
+//! plan, not per execution.
 
 use crate::keyword::{Class, Kw};
 use crate::lexer::{Lexer, Tok, Token};
@@ -203,6 +205,12 @@ enum Norm {
     Plain(Tok, Kw, u32, u32),
     /// Identifier.
     Name(u32, u32, bool),
+    /// A word of a hint, or where hints begin and end.
+    Hint(&'static str),
+    /// `@block` of a hint; true: of the table in front of it.
+    Block(u32, u32, bool),
+    /// `_charset`
+    Charset,
     /// `?`
     Value,
     /// `?, ...`
@@ -238,12 +246,22 @@ pub fn digest(text: &[u8], mode: LexMode) -> Digest {
             truncated = true;
             break;
         }
-        add(&mut out, token, next);
+        match token.kind {
+            Tok::Hint => hints(&mut out, text, token),
+            Tok::Word if is_charset(&text[token.start as usize..token.end as usize]) => out.push(Norm::Charset),
+            Tok::Word if matches!(out.last(), Some(Norm::Plain(Tok::AtAt, ..))) => {
+                // GLOBAL and SESSION are words of their own there.
+                let kw = crate::keyword::lookup(&text[token.start as usize..token.end as usize]);
+                let kw = if kw.class() == Class::Function { Kw::NoKeyword } else { kw };
+                add(&mut out, Token { kw, ..token }, next);
+            }
+            _ => add(&mut out, token, next),
+        }
         token = next;
     }
     let mut digest = Digest { hash: 0, text: String::new() };
     for (i, norm) in out.iter().enumerate() {
-        let glued = i > 0 && matches!(out[i - 1], Norm::Plain(Tok::AtAt, ..));
+        let glued = matches!(norm, Norm::Block(.., true)) || i > 0 && matches!(out[i - 1], Norm::Plain(Tok::AtAt, ..));
         if i > 0 && !glued {
             digest.text.push(' ');
         }
@@ -258,13 +276,55 @@ pub fn digest(text: &[u8], mode: LexMode) -> Digest {
     digest
 }
 
+/// `_charset`, which stands in front of a string.
+fn is_charset(word: &[u8]) -> bool {
+    word.split_first().is_some_and(|(first, name)| {
+        *first == b'_' && crate::parser::is_charset(name)
+    })
+}
+
+/// Appends hints: their words, names, and values.
+fn hints(out: &mut Vec<Norm>, text: &[u8], token: Token) {
+    let (from, to) = (token.start as usize + 3, (token.end as usize).saturating_sub(2));
+    let inside = text.get(from..to).unwrap_or_default();
+    out.push(Norm::Hint("/*+"));
+    let mut lexer = Lexer::new(inside, LexMode::default());
+    let mut before = 0;
+    loop {
+        let it = lexer.next();
+        if matches!(it.kind, Tok::End | Tok::Error) || out.len() >= MAX_DIGEST_TOKENS {
+            break;
+        }
+        let (start, end) = (it.start + from as u32, it.end + from as u32);
+        match it.kind {
+            Tok::Word => match crate::hint::word(&inside[it.start as usize..it.end as usize]) {
+                Some(word) => out.push(Norm::Hint(word)),
+                None => out.push(Norm::Name(start, end, false)),
+            },
+            Tok::UserVar => out.push(Norm::Block(start, end, before == start && matches!(out.last(), Some(Norm::Name(..))))),
+            _ => add(out, Token { start, end, ..it }, it),
+        }
+        before = end;
+    }
+    out.push(Norm::Hint("*/"));
+}
+
+/// NULL is a value where an operand stands, also behind NOT.
+fn is_value_null(out: &[Norm]) -> bool {
+    match out {
+        [before @ .., Norm::Plain(Tok::Word, Kw::NOT, ..)] => is_operand_position(before.last()),
+        _ => is_operand_position(out.last()),
+    }
+}
+
 /// Appends a token and reduces what it completes.
 fn add(out: &mut Vec<Norm>, token: Token, next: Token) {
     match token.kind {
-        Tok::Word if token.kw == Kw::NULL && is_operand_position(out.last()) => value(out, false),
+        Tok::Word if token.kw == Kw::NULL && is_value_null(out) => value(out, false),
         Tok::Word => {
-            let name = token.kw == Kw::NoKeyword || (token.kw.class() == Class::Free && is_name(out.last(), next));
-            out.push(if name {
+            let behind_at = matches!(out.last(), Some(Norm::Plain(Tok::AtAt, ..)));
+            let beside_point = matches!(out.last(), Some(Norm::Plain(Tok::Dot, ..))) || next.kind == Tok::Dot && !behind_at;
+            out.push(if token.kw == Kw::NoKeyword || beside_point {
                 Norm::Name(token.start, token.end, false)
             } else {
                 Norm::Plain(Tok::Word, token.kw, token.start, token.end)
@@ -357,59 +417,83 @@ fn is_operand_position(last: Option<&Norm>) -> bool {
                 | Kw::INTERVAL
                 | Kw::RETURN
                 | Kw::ESCAPE
+                | Kw::DEFAULT
         ),
+        Some(Norm::Hint(_)) => true,
         Some(Norm::Plain(kind, ..)) => !matches!(kind, Tok::RParen | Tok::Dot | Tok::UserVar | Tok::AtAt | Tok::RBrace),
         Some(_) => false,
     }
 }
 
-/// Does a keyword that may be an identifier look like one?
-fn is_name(last: Option<&Norm>, next: Token) -> bool {
-    let before = match last {
-        // A statement begins with its verb.
-        None => return false,
-        Some(Norm::Plain(Tok::Word, kw, ..)) => matches!(
-            kw,
-            Kw::FROM
-                | Kw::JOIN
-                | Kw::INTO
-                | Kw::UPDATE
-                | Kw::AS
-                | Kw::SET
-                | Kw::TABLE
-                | Kw::EXISTS
-                | Kw::COLUMN
-                | Kw::USING
-        ),
-        Some(Norm::Plain(Tok::Dot | Tok::AtAt, ..)) => return true,
-        Some(Norm::Name(..)) => false,
-        _ => false,
-    } || is_operand_position(last);
-    let behind = match next.kind {
-        Tok::Word => next.kw.is_reserved(),
-        Tok::LParen | Tok::Quoted | Tok::Str | Tok::UserVar | Tok::AtAt => false,
-        _ => true,
+/// The word that MySQL prints for a keyword: of those that mean the same, the last of its own list.
+#[rustfmt::skip]
+fn shown(kw: Kw) -> &'static str {
+    let same = match kw {
+        Kw::ANY => Kw::SOME,
+        Kw::CHAR => Kw::CHARACTER,
+        Kw::COLUMNS => Kw::FIELDS,
+        Kw::CURRENT_DATE => Kw::CURDATE,
+        Kw::CURRENT_TIME => Kw::CURTIME,
+        Kw::CURRENT_TIMESTAMP | Kw::LOCALTIME | Kw::LOCALTIMESTAMP => Kw::NOW,
+        Kw::DATABASE => Kw::SCHEMA,
+        Kw::DATABASES => Kw::SCHEMAS,
+        Kw::DEC => Kw::DECIMAL,
+        Kw::DESCRIBE => Kw::EXPLAIN,
+        Kw::DISTINCT => Kw::DISTINCTROW,
+        Kw::DOUBLE => Kw::FLOAT8,
+        Kw::FLOAT => Kw::FLOAT4,
+        Kw::GEOMCOLLECTION => Kw::GEOMETRYCOLLECTION,
+        Kw::INT | Kw::INT4 => Kw::INTEGER,
+        Kw::INT1 => Kw::TINYINT,
+        Kw::INT2 => Kw::SMALLINT,
+        Kw::INT3 | Kw::MEDIUMINT => Kw::MIDDLEINT,
+        Kw::BIGINT => Kw::INT8,
+        Kw::IO_THREAD => Kw::RELAY_THREAD,
+        Kw::NDB => Kw::NDBCLUSTER,
+        Kw::DAY => Kw::SQL_TSI_DAY,
+        Kw::HOUR => Kw::SQL_TSI_HOUR,
+        Kw::MINUTE => Kw::SQL_TSI_MINUTE,
+        Kw::MONTH => Kw::SQL_TSI_MONTH,
+        Kw::QUARTER => Kw::SQL_TSI_QUARTER,
+        Kw::SECOND => Kw::SQL_TSI_SECOND,
+        Kw::SQL_TSI_WEEK => Kw::WEEK,
+        Kw::SQL_TSI_YEAR => Kw::YEAR,
+        Kw::USER | Kw::SESSION_USER => Kw::SYSTEM_USER,
+        Kw::MID | Kw::SUBSTR => Kw::SUBSTRING,
+        Kw::STD | Kw::STDDEV => Kw::STDDEV_POP,
+        Kw::VARIANCE => Kw::VAR_POP,
+        Kw::VARCHAR => Kw::VARCHARACTER,
+        Kw::REGEXP => Kw::RLIKE,
+        other => other,
     };
-    next.kind == Tok::Dot || (before && behind)
+    same.word()
 }
 
 fn print(norm: &Norm, text: &[u8], out: &mut String) {
     let piece = |start: &u32, end: &u32| String::from_utf8_lossy(&text[*start as usize..*end as usize]).into_owned();
     match norm {
-        Norm::Plain(Tok::Word, kw, ..) => out.push_str(kw.word()),
+        Norm::Plain(Tok::Word, kw, ..) => out.push_str(shown(*kw)),
         Norm::Plain(Tok::UserVar, _, start, end) => {
             out.push('@');
             let name = piece(start, end);
             out.push_str(if name.len() > 1 { "?" } else { "" });
         }
-        Norm::Plain(_, _, start, end) => out.push_str(&piece(start, end)),
+        Norm::Plain(_, _, start, end) => match &*piece(start, end) {
+            "<>" => out.push_str("!="),
+            piece => out.push_str(piece),
+        },
         Norm::Name(start, end, quoted) => {
             let raw = &text[*start as usize..*end as usize];
             let name = if *quoted { crate::lexer::unquote_name(raw) } else { raw.to_vec() };
-            out.push('`');
-            out.push_str(&String::from_utf8_lossy(&name).replace('`', "``"));
-            out.push('`');
+            // As in MySQL, a backtick within is not doubled.
+            out.push_str(&format!("`{}`", String::from_utf8_lossy(&name)));
         }
+        Norm::Hint(word) => out.push_str(word),
+        Norm::Block(start, end, _) => {
+            let name = piece(start, end);
+            out.push_str(&format!("@`{}`", name.trim_start_matches('@').trim_matches('`')));
+        }
+        Norm::Charset => out.push_str("(_charset)"),
         Norm::Value => out.push('?'),
         Norm::Values => out.push_str("?, ..."),
         Norm::Row1 => out.push_str("(?)"),
@@ -515,7 +599,17 @@ mod tests {
             ("select * from t where a in (1)", "SELECT * FROM `t` WHERE `a` IN (...)"),
             ("select count(*) from db.t", "SELECT COUNT ( * ) FROM `db` . `t`"),
             ("select @@version_comment limit 1", "SELECT @@`version_comment` LIMIT ?"),
-            ("select @a, t.status, status from t", "SELECT @? , `t` . `status` , `status` FROM `t`"),
+            ("select @a, t.status, status from t", "SELECT @? , `t` . `status` , STATUS FROM `t`"),
+            ("select `a``b`, a<>1, 'x' regexp not null", "SELECT `a`b` , `a` != ?, ... RLIKE NOT ?"),
+            ("select distinct day(a), day.b, user from user", "SELECT DISTINCTROW SQL_TSI_DAY ( `a` ) , `day` . `b` , SYSTEM_USER FROM SYSTEM_USER"),
+            ("select @@global.a, @@session.b, @@c", "SELECT @@GLOBAL . `a` , @@SESSION . `b` , @@`c`"),
+            ("select _utf8mb4'x', _nix, count, count(a)", "SELECT (_charset) ? , `_nix` , `count` , COUNT ( `a` )"),
+            (
+                "select /*+ no_index(t@x a,b) MAX_EXECUTION_TIME(10) bka(@q t1) set_var(a='x') y */ 1",
+                "SELECT /*+ NO_INDEX ( `t`@`x` `a` , `b` ) MAX_EXECUTION_TIME (?) BKA ( @`q` `t1` ) SET_VAR ( `a` = ? ) `y` */ ?",
+            ),
+            ("create table t (a int not null, b double default null)", "CREATE TABLE `t` ( `a` INTEGER NOT NULL , `b` FLOAT8 DEFAULT ? )"),
+            ("select 1 from t for update nowait", "SELECT ? FROM `t` FOR UPDATE NOWAIT"),
             ("show status like 'x'", "SHOW STATUS LIKE ?"),
             ("truncate table t", "TRUNCATE TABLE `t`"),
             ("commit", "COMMIT"),

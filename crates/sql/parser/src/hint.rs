@@ -97,6 +97,12 @@ const HINTS: &[(&str, Form)] = &[
 
 const STRATEGIES: &[&str] = &["DUPSWEEDOUT", "FIRSTMATCH", "LOOSESCAN", "MATERIALIZATION"];
 
+/// The word of hints that this is, in capitals.
+pub(crate) fn word(text: &[u8]) -> Option<&'static str> {
+    let all = HINTS.iter().map(|(name, _)| *name).chain(STRATEGIES.iter().copied());
+    all.into_iter().find(|word| word.as_bytes().eq_ignore_ascii_case(text))
+}
+
 /// Reads the text inside `/*+ */`: the hints up to the first that cannot be read, and the rest of the text from there.
 pub fn parse(text: &str) -> (Vec<Hint>, Option<&str>) {
     let mut reader = Reader { text, at: 0 };

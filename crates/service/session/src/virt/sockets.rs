@@ -47,7 +47,9 @@ tables! {
 /// Reads and writes, and bytes of each. A read is a command, a write its reply; one that is sent in parts counts once.
 fn figures(count: impl Fn(Counter) -> u64) -> Vec<u64> {
     let commands = count(Counter::Queries);
-    let unanswered = count(Counter::ComStmtClose) + count(Counter::ComStmtSendLongData);
+    // DEALLOCATE counts as a close, and is answered.
+    let closed = count(Counter::ComStmtClose).saturating_sub(count(Counter::ComDeallocSql));
+    let unanswered = closed + count(Counter::ComStmtSendLongData);
     vec![commands, count(Counter::BytesReceived), commands.saturating_sub(unanswered), count(Counter::BytesSent)]
 }
 

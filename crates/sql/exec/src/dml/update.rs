@@ -116,7 +116,6 @@ impl<'p> Run<'p> {
             return Ok(());
         }
         self.matched += 1;
-        count(Counter::HandlerUpdate);
         let twin = |t: &UpdateTarget| t.table != target.table && plan.tables[t.table as usize].table.id == table.id;
         let read_key = self.update.targets.iter().any(twin).then(|| (table.id.0, key.clone()));
         if let Some((current_key, row)) = read_key.as_ref().and_then(|k| self.current.get(k)) {
@@ -132,7 +131,7 @@ impl<'p> Run<'p> {
         let mut new = self.assign(target, table, &old, batch, row, cx)?;
         let options = Options { checks: &target.checks, inside: Some((batch, row, offset)), refuses_null: false };
         match touch(target.table as usize, &old, &mut new, (&target.assignments, options), self.update.ignore, cx)? {
-            Touched::Changed => {}
+            Touched::Changed => count(Counter::HandlerUpdate),
             touched => return touched.fire_after(target.table as usize, &old, &new, cx),
         }
         let savepoint = self.update.ignore.then_some(cx.begin_row()?);

@@ -110,7 +110,7 @@ impl<'p> ParallelCount<'p> {
             return Ok(None);
         };
         let rows = cx.counts.examined - before;
-        cx.counts.no_index = true;
+        cx.counts.no_index |= secondary.is_none();
         match secondary {
             None => add(Counter::HandlerReadRndNext, rows + 1),
             Some(_) => {

@@ -194,7 +194,8 @@ impl<'p> TreeScan<'p> {
                 && self.secondary(table).is_none()
                 && !matches!(self.access, Access::Point { .. }),
         };
-        cx.counts.no_index |= matches!(self.access, Access::Full);
+        // As in MySQL, a whole index is one.
+        cx.counts.no_index |= matches!(self.access, Access::Full) && self.secondary(table).is_none();
         self.first_read = Some(match (self.scan.reverse, low, high) {
             (false, Limit::Open, _) => Counter::HandlerReadFirst,
             (true, _, Limit::Open) => Counter::HandlerReadLast,

@@ -10,6 +10,11 @@ const CHARSETS: &[&str] = &[
     "utf16", "utf16le", "utf32", "utf8", "utf8mb3", "utf8mb4",
 ];
 
+/// Is there a character set of this name?
+pub(crate) fn is_charset(name: &[u8]) -> bool {
+    CHARSETS.iter().any(|c| c.as_bytes().eq_ignore_ascii_case(name))
+}
+
 /// Bytes of `x'..'` or `0x..`.
 pub(crate) fn hex_bytes(raw: &[u8]) -> Vec<u8> {
     let digits: Vec<u8> = digits(raw).iter().filter_map(|&b| (b as char).to_digit(16)).map(|d| d as u8).collect();
@@ -64,8 +69,7 @@ impl Parser<'_> {
             return false;
         }
         let name = &self.bytes(t)[1..];
-        CHARSETS.iter().any(|c| c.as_bytes().eq_ignore_ascii_case(name))
-            && matches!(self.peek(1).kind, Tok::Str | Tok::Hex | Tok::Bit)
+        is_charset(name) && matches!(self.peek(1).kind, Tok::Str | Tok::Hex | Tok::Bit)
     }
 
     /// A literal; the current token starts one.

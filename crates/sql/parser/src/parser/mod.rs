@@ -26,6 +26,8 @@ mod table;
 mod transaction;
 mod window;
 
+pub(crate) use literal::is_charset;
+
 pub(crate) use literal::hex_bytes;
 
 use crate::ast::*;
