@@ -129,8 +129,8 @@ impl Receiver {
         if self.log.is_some() && self.grammar.is_between() { self.begin_file(channel) } else { Ok(()) }
     }
 
-    /// The source stands at a place of its file, and has nothing for this server up to there: as in MySQL, a rotation to
-    /// it takes whoever applies there.
+    /// The source stands at a place of its file, and has nothing for this server up to there. As in MySQL, a rotation
+    /// to it takes whoever applies there.
     fn passes(&mut self, channel: &Channel, header: &Header, file: &[u8]) -> Result<(), Fault> {
         let at = behind(self.at, header.end_position);
         if self.log.is_none() || !self.grammar.is_between() || file != self.file.as_bytes() || at == self.at {

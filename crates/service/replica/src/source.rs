@@ -347,10 +347,7 @@ impl Source {
         let (mut relay_file, mut relay_position, mut anew, mut gives) = (None, None, false, false);
         for (name, value) in options {
             let name = name.text.to_ascii_uppercase();
-            let text = text_of(value);
-            if text.contains('\n') {
-                return Err(sql_err!(WrongValue, "argument contains not-allowed LF", text));
-            }
+            let text = text_of(value)?;
             let number = || text.parse::<f64>().map_err(|_| sql_err!(WrongArguments, name));
             let on = || Ok::<bool, SqlError>(number()? != 0.0);
             match name.strip_prefix("MASTER_").or(name.strip_prefix("SOURCE_")).unwrap_or(&name) {
@@ -517,11 +514,16 @@ fn zstd_level(level: f64, channel: &str) -> Result<u8> {
     }
 }
 
-fn text_of(value: &ReplicationValue) -> String {
-    match value {
+/// A value's text. Error 1525 of one with a line feed.
+fn text_of(value: &ReplicationValue) -> Result<String> {
+    let text = match value {
         ReplicationValue::Text(text) | ReplicationValue::Number(text) => text.to_string(),
         ReplicationValue::Word(word) => word.text.to_string(),
         ReplicationValue::Account(_) | ReplicationValue::List(_) | ReplicationValue::Null => String::new(),
+    };
+    match text.contains('\n') {
+        true => Err(sql_err!(WrongValue, "argument contains not-allowed LF", text)),
+        false => Ok(text),
     }
 }
 

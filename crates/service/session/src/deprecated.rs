@@ -1,7 +1,33 @@
-//! Warnings of syntax that is still taken, but deprecated.
+//! Warnings of syntax, and of variables, that are still taken, but deprecated.
 
-use super::Session;
+use super::{Session, profile};
+use gannet_core::vars::{self, VarId};
 use gannet_parser::Notice;
+use gannet_types::{ErrorCode, Level, Warning};
+
+/// Variables that MySQL 8.4 takes with warning 1287, and nothing takes the place of.
+const DEPRECATED: &[&str] = &[
+    "binlog_format",
+    "binlog_max_flush_queue_time",
+    "delayed_insert_limit",
+    "delayed_insert_timeout",
+    "delayed_queue_size",
+    "log_bin_trust_function_creators",
+    "log_statements_unsafe_for_binlog",
+    "max_delayed_threads",
+    "max_insert_delayed_threads",
+    "max_length_for_sort_data",
+    "new",
+    "profiling",
+    "profiling_history_size",
+    "query_prealloc_size",
+    "sync_relay_log_info",
+    "terminology_use_previous",
+    "transaction_prealloc_size",
+];
+
+/// Those that are to become read only, of which warning 1681 tells.
+const TO_BE_READ_ONLY: &[&str] = &["character_set_database", "collation_database", "default_collation_for_utf8mb4"];
 
 impl Session {
     /// Warns of deprecated syntax.
@@ -9,5 +35,23 @@ impl Session {
         for notice in notices {
             self.running.diagnostics.warnings.push(gannet_exec::deprecation(*notice));
         }
+    }
+
+    /// Warns of a deprecated variable that is set, and of an older name of one.
+    pub(crate) fn warn_of_variable(&mut self, id: VarId, name: &str) {
+        let name = name.to_ascii_lowercase();
+        let newer = vars::SYNONYMS.iter().find(|(older, _)| *older == name && !name.starts_with("rpl_semi_sync_"));
+        let (code, text) = if let Some((older, newer)) = newer {
+            let text = "is deprecated and will be removed in a future release. Please use";
+            (ErrorCode::WarnDeprecatedSyntax, format!("'@@{older}' {text} {newer} instead."))
+        } else if DEPRECATED.contains(&id.def().name) {
+            return profile::warn_of_variable(self, id.def().name);
+        } else if TO_BE_READ_ONLY.contains(&name.as_str()) {
+            let text = format!("Updating '{name}' is deprecated. It will be made read-only in a future release.");
+            (ErrorCode::WarnDeprecatedSyntaxNoReplacement, text)
+        } else {
+            return;
+        };
+        self.running.diagnostics.warnings.push(Warning::with_message(Level::Warning, code, text));
     }
 }

@@ -2,9 +2,11 @@
 //! all: the FILE privilege, and `secure_file_priv`, which is NULL (no file at all) unless an administrator gives a
 //! directory at the start.
 
+use super::Session;
 use super::state::State;
 use gannet_core::accounts::Privilege;
 use gannet_core::vars::{GlobalVars, Live, VarValue};
+use gannet_parser::ast::FieldFormat;
 use gannet_runtime::fs::Readers;
 use gannet_runtime::{File, OpenOptions};
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
@@ -17,6 +19,20 @@ pub(crate) fn require_file_privilege(state: &State) -> Result<()> {
         return Ok(());
     }
     Err(sql_err!(AccessDenied, state.account.user, state.host(), state.account.used_password()))
+}
+
+/// Warning 1638 of FIELDS and LINES beyond ASCII: they are taken byte by byte.
+pub(crate) fn warn_of_separators(session: &mut Session, format: &FieldFormat) {
+    let all = [
+        &format.terminated_by,
+        &format.enclosed_by,
+        &format.escaped_by,
+        &format.lines_starting_by,
+        &format.lines_terminated_by,
+    ];
+    if all.into_iter().flatten().any(|text| !text.is_ascii()) {
+        session.running.diagnostics.warnings.warn(ErrorCode::WarnNonAsciiSeparatorNotImplemented, &[]);
+    }
 }
 
 fn prevented() -> SqlError {
@@ -69,8 +85,11 @@ pub(crate) fn open(state: &State, name: &str) -> Result<File> {
         Ok(real) => real,
         Err(e) => {
             // The error does not tell whether a file outside the directory exists.
-            let parent = path.parent().and_then(|p| p.canonicalize().ok());
-            check_below(&parent.ok_or_else(prevented)?, &directory)?;
+            match path.parent().and_then(|p| p.canonicalize().ok()) {
+                Some(parent) => check_below(&parent, &directory)?,
+                None if directory.is_empty() => {}
+                None => return Err(prevented()),
+            }
             return Err(missing(e));
         }
     };

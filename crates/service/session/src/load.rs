@@ -67,6 +67,7 @@ pub(crate) fn load(session: &mut Session, load: &ast::Load, reply: &mut dyn Repl
     }
     let backslash = !session.settings.exec.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES);
     let format = Format::new(&load.format, backslash)?;
+    files::warn_of_separators(session, &load.format);
     let collation = file_collation(session, load.charset.as_ref())?;
     let mut tries = 0;
     loop {

@@ -18,13 +18,6 @@ use std::sync::Arc;
 /// ANALYZE, CHECK, CHECKSUM, OPTIMIZE, REPAIR TABLE: one row a table.
 pub(crate) fn maintain(session: &mut Session, m: &ast::TableMaintenance, reply: &mut dyn Reply) -> Result<Done> {
     use ast::MaintenanceKind as Kind;
-    if m.kind != Kind::Checksum {
-        session.commit_implicitly()?;
-    }
-    if let Some(histogram) = &m.histogram {
-        count(Counter::ComAnalyze);
-        return super::histogram::histograms(session, m, histogram, reply);
-    }
     let word = match m.kind {
         Kind::Analyze => "analyze",
         Kind::Check => "check",
@@ -32,6 +25,11 @@ pub(crate) fn maintain(session: &mut Session, m: &ast::TableMaintenance, reply: 
         Kind::Checksum => return checksum(session, m, reply),
         Kind::Repair => "repair",
     };
+    session.commit_implicitly()?;
+    if let Some(histogram) = &m.histogram {
+        count(Counter::ComAnalyze);
+        return super::histogram::histograms(session, m, histogram, reply);
+    }
     count(match m.kind {
         Kind::Analyze => Counter::ComAnalyze,
         Kind::Check => Counter::ComCheck,

@@ -179,6 +179,7 @@ pub(crate) fn run_into_file(session: &mut Session, plan: &Plan, into: &SelectInt
     let (name, clauses, charset) = match into {
         SelectInto::Outfile { file, charset, format } => {
             let charset = charset.as_ref().map(|c| Charset::by_name(c)).transpose()?;
+            files::warn_of_separators(session, format);
             (file, Some(Clauses::new(format, backslash)?), charset)
         }
         SelectInto::Dumpfile(file) => (file, None, None),

@@ -583,8 +583,7 @@ pub(crate) fn conclude(
         locks_ns,
         cpu_ns,
         error: outcome.is_err(),
-        // As in MySQL: an error is none.
-        warnings: if outcome.is_ok() { session.running.diagnostics.warnings.total() } else { 0 },
+        warnings: outcome.as_ref().map_or(0, |_| session.running.diagnostics.warnings.total()),
         rows_sent: figures.sent,
         rows_examined: figures.examined,
         rows_affected: outcome.as_ref().map_or(0, |done| if done.rows { 0 } else { done.affected }),

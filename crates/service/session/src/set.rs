@@ -6,7 +6,7 @@ use super::reply::Change;
 use super::state::State;
 use super::transaction::isolation_name;
 use super::variables;
-use super::{Session, dialect, profile, set_names, transaction};
+use super::{Session, dialect, set_names, transaction};
 use gannet_core::accounts::Privilege;
 use gannet_core::vars::{self, Effect, Live, Persist, Scope, VarDef, VarId, VarValue};
 use gannet_exec::Session as _;
@@ -16,32 +16,8 @@ use gannet_telemetry::{Counter, count};
 use gannet_types::charset::Charset;
 use gannet_types::gtid::GtidSet;
 use gannet_types::{
-    Collation, CollationId, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, Warning, convert, sql_err,
+    Collation, CollationId, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, convert, sql_err,
 };
-
-/// Variables that MySQL 8.4 takes with warning 1287, and nothing takes the place of.
-const DEPRECATED: &[&str] = &[
-    "binlog_format",
-    "binlog_max_flush_queue_time",
-    "delayed_insert_limit",
-    "delayed_insert_timeout",
-    "delayed_queue_size",
-    "log_bin_trust_function_creators",
-    "log_statements_unsafe_for_binlog",
-    "max_delayed_threads",
-    "max_insert_delayed_threads",
-    "max_length_for_sort_data",
-    "new",
-    "profiling",
-    "profiling_history_size",
-    "query_prealloc_size",
-    "sync_relay_log_info",
-    "terminology_use_previous",
-    "transaction_prealloc_size",
-];
-
-/// Those that are to become read only, of which warning 1681 tells.
-const TO_BE_READ_ONLY: &[&str] = &["character_set_database", "collation_database", "default_collation_for_utf8mb4"];
 
 /// What error 1227 says of variables that not everybody may set.
 pub(super) const MAY_SET_RESTRICTED: &str = "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN";
@@ -298,7 +274,7 @@ fn set_item(session: &mut Session, item: &SetItem) -> Result<()> {
         }
         SetItem::Variable { scope, prefix, name, value, .. } => {
             let id = known_variable(session, prefix.as_ref(), name)?;
-            warn_of_name(session, id, name);
+            session.warn_of_variable(id, name);
             let value = match value {
                 SetValue::Default => None,
                 SetValue::Expr(expr) => Some(value_for_variable(session, expr)?),
@@ -331,24 +307,6 @@ fn set_item(session: &mut Session, item: &SetItem) -> Result<()> {
             }
         },
     }
-}
-
-/// Warns of a deprecated variable, and of an older name of one.
-fn warn_of_name(session: &mut Session, id: VarId, name: &str) {
-    let name = name.to_ascii_lowercase();
-    let newer = vars::SYNONYMS.iter().find(|(older, _)| *older == name && !name.starts_with("rpl_semi_sync_"));
-    let (code, text) = if let Some((older, newer)) = newer {
-        let text = "is deprecated and will be removed in a future release. Please use";
-        (ErrorCode::WarnDeprecatedSyntax, format!("'@@{older}' {text} {newer} instead."))
-    } else if DEPRECATED.contains(&id.def().name) {
-        return profile::warn_of_variable(session, id.def().name);
-    } else if TO_BE_READ_ONLY.contains(&name.as_str()) {
-        let text = format!("Updating '{name}' is deprecated. It will be made read-only in a future release.");
-        (ErrorCode::WarnDeprecatedSyntaxNoReplacement, text)
-    } else {
-        return;
-    };
-    session.running.diagnostics.warnings.push(Warning::with_message(Level::Warning, code, text));
 }
 
 fn set_either(session: &mut Session, global: bool, id: Live, value: Value) -> Result<()> {

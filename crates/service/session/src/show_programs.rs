@@ -20,7 +20,9 @@ fn ticked(name: &str) -> String {
 
 /// Text as a literal.
 fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
+    let mut out = String::new();
+    gannet_schema::names::quote_text(&mut out, text);
+    out
 }
 
 fn definer(made: &Made) -> String {

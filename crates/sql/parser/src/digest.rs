@@ -19,10 +19,10 @@
 //! whatever it folds.
 //!
 //! **Digest** ([`digest`]) is what statistics are grouped by: MySQL's normal form, in which keywords are in upper case,
-//! literals are `?`, lists of values collapse to `(...)` and repeated rows to `(...) /* , ... */`. As MySQL's it goes by
-//! words: one that is a keyword is printed as such wherever it stands, but behind or in front of a point, and of words
-//! that mean the same always one is printed ([`shown`]). It depends on the shape only, so it is computed once per cached
-//! plan, not per execution.
+//! literals are `?`, lists of values collapse to `(...)` and repeated rows to `(...) /* , ... */`. As MySQL's it goes
+//! by words: one that is a keyword is printed as such wherever it stands, but behind or in front of a point, and of
+//! words that mean the same always one is printed ([`shown`]). It depends on the shape only, so it is computed once
+//! per cached plan, not per execution.
 
 use crate::keyword::{Class, Kw};
 use crate::lexer::{Lexer, Tok, Token};
@@ -278,9 +278,7 @@ pub fn digest(text: &[u8], mode: LexMode) -> Digest {
 
 /// `_charset`, which stands in front of a string.
 fn is_charset(word: &[u8]) -> bool {
-    word.split_first().is_some_and(|(first, name)| {
-        *first == b'_' && crate::parser::is_charset(name)
-    })
+    word.split_first().is_some_and(|(first, name)| *first == b'_' && crate::parser::is_charset(name))
 }
 
 /// Appends hints: their words, names, and values.
@@ -301,7 +299,9 @@ fn hints(out: &mut Vec<Norm>, text: &[u8], token: Token) {
                 Some(word) => out.push(Norm::Hint(word)),
                 None => out.push(Norm::Name(start, end, false)),
             },
-            Tok::UserVar => out.push(Norm::Block(start, end, before == start && matches!(out.last(), Some(Norm::Name(..))))),
+            Tok::UserVar => {
+                out.push(Norm::Block(start, end, before == start && matches!(out.last(), Some(Norm::Name(..)))))
+            }
             _ => add(out, Token { start, end, ..it }, it),
         }
         before = end;
@@ -323,7 +323,8 @@ fn add(out: &mut Vec<Norm>, token: Token, next: Token) {
         Tok::Word if token.kw == Kw::NULL && is_value_null(out) => value(out, false),
         Tok::Word => {
             let behind_at = matches!(out.last(), Some(Norm::Plain(Tok::AtAt, ..)));
-            let beside_point = matches!(out.last(), Some(Norm::Plain(Tok::Dot, ..))) || next.kind == Tok::Dot && !behind_at;
+            let beside_point =
+                matches!(out.last(), Some(Norm::Plain(Tok::Dot, ..))) || next.kind == Tok::Dot && !behind_at;
             out.push(if token.kw == Kw::NoKeyword || beside_point {
                 Norm::Name(token.start, token.end, false)
             } else {
@@ -601,14 +602,20 @@ mod tests {
             ("select @@version_comment limit 1", "SELECT @@`version_comment` LIMIT ?"),
             ("select @a, t.status, status from t", "SELECT @? , `t` . `status` , STATUS FROM `t`"),
             ("select `a``b`, a<>1, 'x' regexp not null", "SELECT `a`b` , `a` != ?, ... RLIKE NOT ?"),
-            ("select distinct day(a), day.b, user from user", "SELECT DISTINCTROW SQL_TSI_DAY ( `a` ) , `day` . `b` , SYSTEM_USER FROM SYSTEM_USER"),
+            (
+                "select distinct day(a), day.b, user from user",
+                "SELECT DISTINCTROW SQL_TSI_DAY ( `a` ) , `day` . `b` , SYSTEM_USER FROM SYSTEM_USER",
+            ),
             ("select @@global.a, @@session.b, @@c", "SELECT @@GLOBAL . `a` , @@SESSION . `b` , @@`c`"),
             ("select _utf8mb4'x', _nix, count, count(a)", "SELECT (_charset) ? , `_nix` , `count` , COUNT ( `a` )"),
             (
                 "select /*+ no_index(t@x a,b) MAX_EXECUTION_TIME(10) bka(@q t1) set_var(a='x') y */ 1",
                 "SELECT /*+ NO_INDEX ( `t`@`x` `a` , `b` ) MAX_EXECUTION_TIME (?) BKA ( @`q` `t1` ) SET_VAR ( `a` = ? ) `y` */ ?",
             ),
-            ("create table t (a int not null, b double default null)", "CREATE TABLE `t` ( `a` INTEGER NOT NULL , `b` FLOAT8 DEFAULT ? )"),
+            (
+                "create table t (a int not null, b double default null)",
+                "CREATE TABLE `t` ( `a` INTEGER NOT NULL , `b` FLOAT8 DEFAULT ? )",
+            ),
             ("select 1 from t for update nowait", "SELECT ? FROM `t` FOR UPDATE NOWAIT"),
             ("show status like 'x'", "SHOW STATUS LIKE ?"),
             ("truncate table t", "TRUNCATE TABLE `t`"),

@@ -83,8 +83,22 @@ fn clients_send_files() {
     // Bytes that are no UTF-8, for a column of another character set and one of the same.
     run(&mut c, "CREATE TABLE l (a VARCHAR(9) CHARACTER SET latin1, b VARCHAR(9), c VARBINARY(9))");
     let texts = "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE l CHARACTER SET utf8mb4";
-    assert!(send(&mut c, texts, &[b"x\xFFy\tz\tz\n"]).unwrap().contains("Warnings: 1"));
+    assert!(send(&mut c, texts, &[b"x\xE9y\tz\tz\n"]).unwrap().contains("Warnings: 1"));
     assert_eq!(rows(&mut c, "SHOW WARNINGS")[0][1], "1366");
+    // What begins no character is an error in any mode, for any column and for variables, and nothing is loaded.
+    for texts in [texts, &format!("{texts} (@a, @b, @c)"), &texts.replace("INTO", "IGNORE INTO")] {
+        for line in [&b"x\tz\tz\nok\xFFy\tz\tz\n"[..], b"x\tz\tz\nok\tz\t\x80\n", b"\xC0\x80\tz\tz\n"] {
+            assert_eq!(send(&mut c, texts, &[line]), Err(1300), "{texts}");
+        }
+    }
+    assert_eq!(one(&mut c, "SELECT COUNT(*) FROM l"), "1");
+    run(&mut c, "CREATE TABLE e (a INT, b INT DEFAULT (7), c INT NOT NULL DEFAULT (7))");
+    let separated = "LOAD DATA LOCAL INFILE 'the/file' INTO TABLE e FIELDS TERMINATED BY '\u{e9}'";
+    run(&mut c, "SET sql_mode = ''");
+    send(&mut c, separated, &[b"1\n"]).unwrap();
+    assert_eq!(rows(&mut c, "SHOW WARNINGS")[0][1], "1638");
+    assert_eq!(rows(&mut c, "SELECT * FROM e"), [["1", "NULL", "0"]]);
+    run(&mut c, "SET sql_mode = 'STRICT_ALL_TABLES'");
     send(&mut c, texts, &[b"\xC3\xBC\tz\tz\n"]).unwrap();
     assert_eq!(rows(&mut c, "SELECT HEX(a) FROM l"), [["783F79"], ["FC"]]);
     // In a transaction of the client's.

@@ -161,7 +161,7 @@ CREATE PAIR user_summary_by_file_io_type AS
 SELECT IFNULL(USER, 'background') AS user,
     EVENT_NAME AS event_name,
     COUNT_STAR AS total,
-    @time(SUM_TIMER_WAIT) AS total_latency,
+    @time(SUM_TIMER_WAIT) AS latency,
     @time(MAX_TIMER_WAIT) AS max_latency
 FROM performance_schema.events_waits_summary_by_user_by_event_name
 WHERE EVENT_NAME LIKE 'wait/io/file/%' AND COUNT_STAR > 0

@@ -196,7 +196,7 @@ fn row_of(
         }
         ended |= field == Field::End;
         let value = match field {
-            Field::Text => Some(text(reader.field(), load.collation, column(target, cx)?)),
+            Field::Text => Some(text(reader.field(), load.collation, column(target, cx)?)?),
             Field::Null => Some(ValueRef::Null),
             Field::End => None,
         };
@@ -225,7 +225,7 @@ fn fixed_row(
         let (field, left) = rest.split_at((*width).min(rest.len()));
         let value = match rest.is_empty() {
             true => None,
-            false => Some(text(field.trim_ascii_end(), load.collation, column(target, cx)?)),
+            false => Some(text(field.trim_ascii_end(), load.collation, column(target, cx)?)?),
         };
         rest = left;
         assign(target, value, true, row, number, cx)?;
@@ -234,11 +234,42 @@ fn fixed_row(
 }
 
 /// A field's text for a column, or for a variable. Bytes that are none in the file's character set go on as bytes, for
-/// the column to complain of; a column of another character set complains when it converts them.
-fn text<'f>(field: &'f [u8], collation: CollationId, column: Option<&Column>) -> ValueRef<'f> {
+/// the column to complain of; a column of another character set complains when it converts them. Error 1300 where no
+/// character begins.
+fn text<'f>(field: &'f [u8], collation: CollationId, column: Option<&Column>) -> Result<ValueRef<'f>> {
     let charset = collation.charset();
-    let valid = charset.is_valid(field) || column.is_some_and(|column| converts(column, charset));
-    ValueRef::Str(field, if valid { collation } else { CollationId::BINARY })
+    let mut valid = charset.is_valid(field);
+    if !valid {
+        check_beginnings(field, charset)?;
+        valid = column.is_some_and(|column| converts(column, charset));
+    }
+    Ok(ValueRef::Str(field, if valid { collation } else { CollationId::BINARY }))
+}
+
+/// As MySQL reads UTF-8: a byte that begins no character is error 1300, one whose character is incomplete is passed.
+fn check_beginnings(field: &[u8], charset: Charset) -> Result<()> {
+    let longest = match charset {
+        Charset::Utf8mb4 => 4,
+        Charset::Utf8mb3 => 3,
+        _ => return Ok(()),
+    };
+    let mut at = 0;
+    while let Some(first) = field.get(at) {
+        let bytes = match first {
+            0..=0x7f => 1,
+            0xc2..=0xdf => 2,
+            0xe0..=0xef => 3,
+            0xf0..=0xf7 => 4,
+            _ => 0,
+        };
+        if bytes == 0 || bytes > longest {
+            let before = String::from_utf8_lossy(&field[..at]).replace('\u{fffd}', "?");
+            return Err(sql_err!(InvalidCharacterString, charset.name(), before));
+        }
+        let whole = field.get(at..at + bytes).is_some_and(|c| std::str::from_utf8(c).is_ok());
+        at += if whole { bytes } else { 1 };
+    }
+    Ok(())
 }
 
 /// The column is one of texts in another character set.
@@ -298,7 +329,9 @@ fn null(column: &Column, number: u64, cx: &mut Cx<'_, '_>) -> Result<Value> {
 /// of the default, which are zero for NULL.
 fn absent(column: &Column, fixed: bool, cx: &mut Cx<'_, '_>) -> Result<Value> {
     match &column.default {
-        ColumnDefault::Null | ColumnDefault::None if column.nullable && !fixed => Ok(Value::Null),
+        ColumnDefault::Null | ColumnDefault::None | ColumnDefault::Expression(_) if column.nullable && !fixed => {
+            Ok(Value::Null)
+        }
         _ if !column.nullable && column.ty.id == TypeId::Timestamp => defaults::now(column, cx),
         ColumnDefault::Literal(value) if fixed => Ok(value.clone()),
         _ => Ok(defaults::emptied(column)),

@@ -140,7 +140,7 @@ impl<'p> Plain<'p> {
                 Cut::Null if column.nullable => continue,
                 Cut::Null => return Err(Odd),
             };
-            let value = text(field, self.collation, Some(column));
+            let value = text(field, self.collation, Some(column)).map_err(|_| Odd)?;
             values[*ordinal as usize] = convert::store_ref(value, &self.table.name, column, 1, cx).map_err(|_| Odd)?;
         }
         let mut number = 0;
