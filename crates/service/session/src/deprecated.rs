@@ -36,22 +36,22 @@ impl Session {
             self.running.diagnostics.warnings.push(gannet_exec::deprecation(*notice));
         }
     }
+}
 
-    /// Warns of a deprecated variable that is set, and of an older name of one.
-    pub(crate) fn warn_of_variable(&mut self, id: VarId, name: &str) {
-        let name = name.to_ascii_lowercase();
-        let newer = vars::SYNONYMS.iter().find(|(older, _)| *older == name && !name.starts_with("rpl_semi_sync_"));
-        let (code, text) = if let Some((older, newer)) = newer {
-            let text = "is deprecated and will be removed in a future release. Please use";
-            (ErrorCode::WarnDeprecatedSyntax, format!("'@@{older}' {text} {newer} instead."))
-        } else if DEPRECATED.contains(&id.def().name) {
-            return profile::warn_of_variable(self, id.def().name);
-        } else if TO_BE_READ_ONLY.contains(&name.as_str()) {
-            let text = format!("Updating '{name}' is deprecated. It will be made read-only in a future release.");
-            (ErrorCode::WarnDeprecatedSyntaxNoReplacement, text)
-        } else {
-            return;
-        };
-        self.running.diagnostics.warnings.push(Warning::with_message(Level::Warning, code, text));
-    }
+/// Warns of a deprecated variable that is set, and of an older name of one.
+pub(crate) fn warn_of_variable(session: &mut Session, id: VarId, name: &str) {
+    let name = name.to_ascii_lowercase();
+    let newer = vars::SYNONYMS.iter().find(|(older, _)| *older == name && !name.starts_with("rpl_semi_sync_"));
+    let (code, text) = if let Some((older, newer)) = newer {
+        let text = "is deprecated and will be removed in a future release. Please use";
+        (ErrorCode::WarnDeprecatedSyntax, format!("'@@{older}' {text} {newer} instead."))
+    } else if DEPRECATED.contains(&id.def().name) {
+        return profile::warn_of_variable(session, id.def().name);
+    } else if TO_BE_READ_ONLY.contains(&name.as_str()) {
+        let text = format!("Updating '{name}' is deprecated. It will be made read-only in a future release.");
+        (ErrorCode::WarnDeprecatedSyntaxNoReplacement, text)
+    } else {
+        return;
+    };
+    session.running.diagnostics.warnings.push(Warning::with_message(Level::Warning, code, text));
 }

@@ -6,7 +6,7 @@ use super::reply::Change;
 use super::state::State;
 use super::transaction::isolation_name;
 use super::variables;
-use super::{Session, dialect, set_names, transaction};
+use super::{Session, deprecated, dialect, set_names, transaction};
 use gannet_core::accounts::Privilege;
 use gannet_core::vars::{self, Effect, Live, Persist, Scope, VarDef, VarId, VarValue};
 use gannet_exec::Session as _;
@@ -274,7 +274,7 @@ fn set_item(session: &mut Session, item: &SetItem) -> Result<()> {
         }
         SetItem::Variable { scope, prefix, name, value, .. } => {
             let id = known_variable(session, prefix.as_ref(), name)?;
-            session.warn_of_variable(id, name);
+            deprecated::warn_of_variable(session, id, name);
             let value = match value {
                 SetValue::Default => None,
                 SetValue::Expr(expr) => Some(value_for_variable(session, expr)?),
