@@ -372,6 +372,10 @@ impl Sender {
             w.buf()[start + HEADER - 2] &= !(flags::IN_USE as u8);
         }
         w.end(mark);
+        if asks.is_some() {
+            // The reader counts anew from its acknowledgement on, which is number 0, and as MySQL refuses others.
+            *wire.exchange.sequence = 1;
+        }
         if wire.writer().buf().len() >= FLUSH { self.flush(wire) } else { Ok(()) }
     }
 

@@ -639,6 +639,11 @@ impl Connection {
         Ok(payload)
     }
 
+    /// The number that the next packet has to have, by the last one.
+    pub fn sequence(&self) -> u8 {
+        self.sequence
+    }
+
     /// Reads one payload, whatever it is.
     pub fn receive_raw(&mut self) -> Result<Vec<u8>> {
         let mut payload = Vec::new();
