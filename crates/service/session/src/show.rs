@@ -542,17 +542,14 @@ fn show_table_definition(session: &mut Session, name: &ObjectName) -> Result<Row
     count(Counter::ComShowCreateTable);
     let shown = table_of(session, name).map_err(|e| match e.code() {
         ErrorCode::TableaccessDenied => show_denied(session, &name.name),
+        // Of information_schema too.
+        ErrorCode::UnknownTable => {
+            sql_err!(NoSuchTable, "information_schema", name.name.text.to_ascii_uppercase())
+        }
         _ => e,
     });
     let (schema, name) = shown?;
-    let t = match session.state.snapshot.require_table(&schema, &name) {
-        Ok(t) => virt::keys::shown(t),
-        // Of information_schema too.
-        Err(e) if e.code() == ErrorCode::UnknownTable => {
-            return Err(sql_err!(NoSuchTable, schema, name.to_ascii_uppercase()));
-        }
-        Err(e) => return Err(e),
-    };
+    let t = virt::keys::shown(session.state.snapshot.require_table(&schema, &name)?);
     let whole = session.state.access.table(&schema, &name).intersects(gannet_core::accounts::TABLE_LEVEL);
     let open = t.temporary || matches!(&*schema, "information_schema" | "performance_schema");
     if !whole && !open && t.view().is_none() {

@@ -98,7 +98,8 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
     if let Some((option, size)) = kept.iter().find(|(option, _)| **option == *AUTOEXTEND_SIZE) {
         let _ = write!(out, " /*!80023 {option}={size} */");
     }
-    out.push_str(" ENGINE=InnoDB");
+    let engine = if &*table.schema == "performance_schema" { "PERFORMANCE_SCHEMA" } else { "InnoDB" };
+    let _ = write!(out, " ENGINE={engine}");
     if options.next_auto_increment > 1 && left_out == 0 && table.auto_column.is_some() {
         let _ = write!(out, " AUTO_INCREMENT={}", options.next_auto_increment);
     }

@@ -115,7 +115,8 @@ impl Spec {
             Kind::Char(n) => SqlType::char(n, collation),
             Kind::Plain(id) => {
                 let ty = SqlType::new(id);
-                if ty.is_text() { ty.with_collation(collation) } else { ty }
+                let own = ty.is_text() && id != TypeId::Json;
+                if own { ty.with_collation(collation) } else { ty }
             }
             Kind::Unsigned(id) => SqlType::new(id).unsigned(),
             Kind::Sized(id, length) => SqlType { length, ..SqlType::new(id) },

@@ -456,6 +456,9 @@ fn parts_of(ranges: &crate::physical::Ranges) -> usize {
 fn add_where(row: &mut ExplainRow) {
     match &mut row.extra {
         Some(extra) if extra.contains("Using where") => {}
+        Some(extra) if extra.starts_with("Recursive") || extra.starts_with("Table function") => {
+            extra.push_str("; Using where");
+        }
         Some(extra) => *extra = format!("Using where; {extra}"),
         none => *none = Some("Using where".into()),
     }
