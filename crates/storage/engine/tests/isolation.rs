@@ -254,6 +254,41 @@ fn savepoints_and_statement_rollback() {
 }
 
 #[test]
+fn what_was_undone_is_not_waited_for() {
+    // Whoever found the stamp that is gone waits for the transaction's end still.
+    script(
+        "
+        a: insert 10 x
+        a: insert 20 y
+        a: iins 4/4
+        a: begin
+        a: put 20 new
+        a: save s
+        a: put 10 new
+        a: idel 4/4
+        b: begin
+        b: get 10 share -> blocks
+        c: begin
+        c: iscan 3 4 share -> blocks
+        a: back s
+        d: begin
+        d: get 10 update nowait -> nowait
+        a: put 10 again
+        a: back s
+        a: get 10 update -> x
+        a: iscan 3 4 update -> 4/4
+        a: idel 4/4
+        d: get 10 share nowait -> nowait
+        a: commit
+        b => x
+        c => -
+        b: rollback
+        d: get 10 update -> x
+    ",
+    );
+}
+
+#[test]
 fn deadlock_rolls_one_back_at_once() {
     run("
         a: begin

@@ -227,6 +227,22 @@ impl Owner {
         self.waiting.lock().as_ref().map(|w| w.target.clone())
     }
 
+    /// Whether it waits for the end of the other's transaction, whose stamp it has found where it has locked this key.
+    pub(crate) fn waits_at(self: &Arc<Self>, tree: &TreeLocks, key: &[u8], other: &Owner) -> bool {
+        let other = other.trx.load(Relaxed);
+        if other == 0 {
+            return false;
+        }
+        let Some(wait) = Pending::of(self) else { return false };
+        let here = match &*self.waiting.lock() {
+            Some(Waiting { target: Target::Trx { trx, at: Some((at, name)) }, .. }) => {
+                trx.get() == other && *at == tree.id() && **name == *key
+            }
+            _ => false,
+        };
+        here && wait.lasts()
+    }
+
     /// How the wait was decided; `None`: the owner gave up.
     pub(crate) fn verdict(&self) -> Option<Result<(), LockError>> {
         match self.wait.load(Acquire) & VERDICT {

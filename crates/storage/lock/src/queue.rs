@@ -138,11 +138,12 @@ impl RecordQueue {
         self.first.is_none() && self.crowd.as_ref().is_none_or(|c| c.more.is_empty() && c.nobody_waits())
     }
 
-    /// Whether each owner holds the record once, an exclusive holder is alone, and those that wait stand in the order
-    /// of their tickets.
+    /// Whether each owner holds the record once, an exclusive holder is alone but for those that wait for it, and those
+    /// that wait stand in the order of their tickets.
     fn is_sound(&self) -> bool {
         let holders: Vec<_> = self.holders().collect();
-        let alone = holders.len() == 1 || holders.iter().all(|h| h.mode == Mode::Shared);
+        let one = |x: &&Holder| holders.iter().all(|h| Arc::ptr_eq(&h.owner, &x.owner) || self.is_before(&x.owner, h));
+        let alone = holders.iter().all(|h| h.mode == Mode::Shared) || holders.iter().any(one);
         let owners: HashSet<_> = holders.iter().map(|h| h.owner.id).collect();
         let in_order = self.crowd.as_ref().is_none_or(|c| c.shared.iter().is_sorted_by_key(|w| w.ticket));
         alone && in_order && owners.len() == holders.len()
@@ -180,8 +181,15 @@ impl RecordQueue {
     }
 
     pub(crate) fn conflicts_with_holders(&self, owner: &Arc<Owner>, mode: Mode) -> bool {
-        // Where several owners hold the record, all of them share it: the first other owner decides.
-        self.holders().any(|h| h.mode.conflicts(mode) && !Arc::ptr_eq(&h.owner, owner))
+        // Where several owners hold the record, all of them share it, or wait for one of them: the first other owner
+        // decides.
+        self.holders().any(|h| h.mode.conflicts(mode) && !Arc::ptr_eq(&h.owner, owner) && !self.is_before(owner, h))
+    }
+
+    /// The holder has found the owner's stamp here and waits for its end: it does not rely on the record before that
+    /// (INV-LOCK-11).
+    fn is_before(&self, owner: &Arc<Owner>, holder: &Holder) -> bool {
+        holder.owner.waits_at(&self.tree, &self.key, owner)
     }
 
     pub(crate) fn has_waiters(&self) -> bool {
@@ -192,7 +200,7 @@ impl RecordQueue {
     /// holders decide.
     pub(crate) fn keeps_out(&self, owner: &Arc<Owner>) -> bool {
         let passes = |h: &Holder| h.pending && h.owner.may_be_passed(now_ns(), PASS_NS);
-        self.holders().any(|h| !Arc::ptr_eq(&h.owner, owner) && !passes(h))
+        self.holders().any(|h| !Arc::ptr_eq(&h.owner, owner) && !passes(h) && !self.is_before(owner, h))
     }
 
     /// Whether the request stands in line for a reason: the one at the front conflicts with an owner that holds the
@@ -209,7 +217,7 @@ impl RecordQueue {
     pub(crate) fn add_holder(&mut self, owner: Arc<Owner>, mode: Mode, pending: bool) {
         if let Some(holder) = self.holder_mut(&owner) {
             holder.mode = holder.mode.max(mode);
-            return;
+            return self.exclusive_first(mode);
         }
         count(Counter::LockRecLockCreated);
         let holder = Holder { owner, mode, pending };
@@ -220,6 +228,19 @@ impl RecordQueue {
         let more = &mut self.crowd.get_or_insert_default().more;
         let i = more.partition_point(|h| h.owner.id < holder.owner.id);
         more.insert(i, holder);
+        self.exclusive_first(mode);
+    }
+
+    /// Whether a shared request waits for a holder is seen by the first. `added`: the mode that came last.
+    fn exclusive_first(&mut self, added: Mode) {
+        let (Some(first), Some(crowd)) = (&mut self.first, &mut self.crowd) else { return };
+        if added == Mode::Exclusive
+            && first.mode == Mode::Shared
+            && let Some(i) = crowd.more.iter().position(|h| h.mode == Mode::Exclusive)
+        {
+            std::mem::swap(first, &mut crowd.more[i]);
+            crowd.more.sort_unstable_by_key(|h| h.owner.id);
+        }
     }
 
     pub(crate) fn remove_holder(&mut self, owner: &Arc<Owner>) -> bool {
@@ -239,6 +260,11 @@ impl RecordQueue {
         }
     }
 
+    /// Nobody stands in front of the owner: nobody waits, or a holder waits for the owner.
+    pub(crate) fn comes_next(&self, owner: &Arc<Owner>) -> bool {
+        !self.has_waiters() || self.holders().any(|h| self.is_before(owner, h))
+    }
+
     /// Grants the request if that is possible at once.
     pub(crate) fn request(&mut self, owner: &Arc<Owner>, mode: Mode) -> Outcome {
         let before = self.holder_mut(owner).map(|h| h.mode);
@@ -248,7 +274,10 @@ impl RecordQueue {
                 self.add_holder(owner.clone(), mode, false);
                 Outcome::Raised
             }
-            None if !self.has_waiters() && !self.conflicts_with_holders(owner, mode) => {
+            None if self.comes_next(owner) && !self.conflicts_with_holders(owner, mode) => {
+                if self.has_waiters() {
+                    owner.blocks.store(true, Relaxed);
+                }
                 self.add_holder(owner.clone(), mode, false);
                 Outcome::New
             }

@@ -364,7 +364,7 @@ impl LockOwner {
             Some(held) if held >= mode => false,
             Some(_) => queue.conflicts_with_holders(&self.inner, mode),
             None if mode == Mode::Exclusive => queue.keeps_out(&self.inner),
-            None => queue.has_waiters() || queue.conflicts_with_holders(&self.inner, mode),
+            None => !queue.comes_next(&self.inner) || queue.conflicts_with_holders(&self.inner, mode),
         }
     }
 }

@@ -135,7 +135,7 @@ impl Actor {
                     self.owner.wait_stamp(place, t, || self.is_active(t), wait)?;
                 }
                 Some(t) if t != self.trx && self.is_active(t) => {
-                    self.owner.wait_trx(t, || self.is_active(t), wait)?;
+                    self.owner.wait_trx_at((&self.tree, &[key]), t, || self.is_active(t), wait)?;
                 }
                 _ => return Ok(()),
             }
