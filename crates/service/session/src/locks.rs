@@ -458,14 +458,17 @@ pub(crate) fn lock_for_ddl(session: &mut Session, statement: &Statement) -> Resu
             let object = session.server.lock_of(&t);
             row.lock(object, MdlDuration::Transaction, wait).map_err(lock_error)?;
             objects.push(object);
-        } else if !session.locked.is_empty()
-            && matches!(statement, Statement::CreateTable(_) | Statement::DropTable { temporary: false, .. })
-        {
+        } else if !session.locked.is_empty() && is_of_locked(statement) {
             return Err(sql_err!(TableNotLocked, name));
         }
     }
     drop(row);
     Ok(locks)
+}
+
+/// A table that is not there is not among the locked ones, for these.
+fn is_of_locked(statement: &Statement) -> bool {
+    matches!(statement, Statement::CreateTable(_) | Statement::DropTable { temporary: false, .. })
 }
 
 /// The tables of LOCK TABLES and those below its views. What the account may not do is refused.

@@ -98,16 +98,13 @@ impl Patience {
     }
 }
 
-/// Neither white space nor semicolons at a text's ends belong to its statement.
-fn is_blank(b: &u8) -> bool {
-    *b == b';' || crate::lexer::is_space(*b)
-}
-
-/// The refusal of `text` for what stands at `offset`.
+/// The refusal of `text` for what stands at `offset`. White space in front of a statement does not belong to it, nor do
+/// that and semicolons behind it.
 #[cold]
 fn refused_at(text: &[u8], kind: ErrorKind, offset: u32) -> ParseError {
-    let end = text.iter().rposition(|b| !is_blank(b)).map_or(0, |i| i + 1);
-    let start = text.iter().position(|b| !is_blank(b)).unwrap_or(0);
+    let blank = |b: &u8| crate::lexer::is_space(*b);
+    let end = text.iter().rposition(|b| !blank(b) && *b != b';').map_or(0, |i| i + 1);
+    let start = text.iter().position(|b| !blank(b)).unwrap_or(0);
     let at = (offset as usize).min(end);
     let near: String = String::from_utf8_lossy(&text[at..end.min(at + 320)]).chars().take(80).collect();
     let before = text.get(start..at).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use super::scope::{Clause, Names, ScopeRel};
 use super::{Binder, error};
-use crate::expr::ExprKind;
+use crate::expr::{Expr, ExprKind};
 use crate::logical::{Body, ColId, From, FromJoin, IndexHints, Label, Query, Rel, RelKind, conjuncts};
 use crate::physical::{LockStrength, LockWait, RowLock};
 use crate::plan::Intent;
@@ -53,6 +53,33 @@ impl FromBuilder {
     }
 }
 
+/// What [`Binder::require_tables`] does for a derived table, but for one that names tables of its own.
+fn require_tables_of(b: &mut Binder<'_>, query: &ast::Query) -> Result<()> {
+    match &query.body {
+        _ if query.with.is_some() => Ok(()),
+        ast::QueryBody::Select(select) => b.require_tables(&select.from),
+        ast::QueryBody::Query(query) => b.deeper(|b| require_tables_of(b, query)),
+        _ => Ok(()),
+    }
+}
+
+/// A condition of ON over the relations from `start` on; `both`: the columns of a join that has merged some.
+fn on_condition(b: &mut Binder<'_>, condition: &ast::Expr, start: usize, both: Option<Shape>) -> Result<Expr> {
+    let before = std::mem::replace(&mut b.scope().visible_from, start);
+    let merged = b.scope().merged.take();
+    if both.is_some() {
+        b.scope().visible_from = 0;
+        b.scope().merged = both;
+    }
+    let scopes = b.scopes.len();
+    let bound = b.in_clause(Clause::On, |b| b.condition(condition));
+    // A subquery that is refused leaves its scope.
+    b.scopes.truncate(scopes);
+    b.scope().visible_from = before;
+    b.scope().merged = merged;
+    bound
+}
+
 impl Binder<'_> {
     /// Binds a FROM clause into the current scope: a comma is an inner join. A name that a condition of ON does not
     /// find is `on_error`, since the select list and WHERE are blamed before it.
@@ -86,21 +113,11 @@ impl Binder<'_> {
                 TableRef::Table(t) if t.name.schema.is_some() || self.find_cte(&t.name.name.text).is_none() => {
                     self.find_table(&t.name)?;
                 }
-                TableRef::Derived(derived) => self.deeper(|b| b.require_tables_of(&derived.query))?,
+                TableRef::Derived(derived) => self.deeper(|b| require_tables_of(b, &derived.query))?,
                 _ => {}
             }
         }
         Ok(())
-    }
-
-    /// The same for a derived table, but for one that names tables of its own.
-    fn require_tables_of(&mut self, query: &ast::Query) -> Result<()> {
-        match &query.body {
-            _ if query.with.is_some() => Ok(()),
-            ast::QueryBody::Select(select) => self.require_tables(&select.from),
-            ast::QueryBody::Query(query) => self.deeper(|b| b.require_tables_of(query)),
-            _ => Ok(()),
-        }
     }
 
     fn find_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>> {
@@ -472,20 +489,9 @@ impl Binder<'_> {
                 shape.extend(right_shape);
             }
             JoinCondition::On(condition) => {
-                let before = std::mem::replace(&mut self.scope().visible_from, start);
-                let merged = self.scope().merged.take();
-                if builder.shapes {
-                    let both = left_shape.iter().chain(&right_shape).cloned().collect();
-                    self.scope().visible_from = 0;
-                    self.scope().merged = Some(both);
-                }
-                let scopes = self.scopes.len();
-                let bound = self.in_clause(Clause::On, |b| b.condition(condition));
-                // A subquery that is refused leaves its scope.
-                self.scopes.truncate(scopes);
-                self.scope().visible_from = before;
-                self.scope().merged = merged;
-                match bound {
+                let both = left_shape.iter().chain(&right_shape).cloned();
+                let both = builder.shapes.then(|| both.collect());
+                match on_condition(self, condition, start, both) {
                     Ok(bound) => conjuncts(bound, &mut on),
                     Err(e) if matches!(e.code(), ErrorCode::BadField | ErrorCode::NonUniq) => {
                         builder.on_error.get_or_insert(e);

@@ -135,6 +135,14 @@ fn without_leading_space(alias: &str) -> &str {
     alias.trim_start_matches(|c: char| c == ' ' || c.is_ascii_control())
 }
 
+/// The condition of WHERE. A subquery that is refused leaves its scope.
+fn where_condition(b: &mut Binder<'_>, filter: &ast::Expr) -> Result<Expr> {
+    let scopes = b.scopes.len();
+    let bound = b.in_clause(Clause::Where, |b| b.condition(filter));
+    b.scopes.truncate(scopes);
+    bound
+}
+
 /// Warnings 1466 and 1474.
 fn warn_of_space(b: &mut Binder<'_>, alias: &ast::Ident) {
     let name = without_leading_space(&alias.text);
@@ -197,11 +205,7 @@ impl Binder<'_> {
         (block.from, block.rels) = (from, rels);
         self.scope().rollup = select.rollup;
         self.named_windows(select)?;
-        let filter = select.filter.as_ref();
-        let scopes = self.scopes.len();
-        let filter = filter.map(|filter| self.in_clause(Clause::Where, |b| b.condition(filter)));
-        // A subquery that is refused leaves its scope.
-        self.scopes.truncate(scopes);
+        let filter = select.filter.as_ref().map(|filter| where_condition(self, filter));
         let listed = std::mem::take(&mut self.without_select);
         self.scope().clause = if listed { Clause::Values } else { Clause::Fields };
         // EXISTS does not look at a list that is `*` alone; tables are not needed for it.

@@ -894,7 +894,6 @@ errors! {
     4067 "HY000" CantDisableAutoPositionWithGtidOnly "SOURCE_AUTO_POSITION cannot be disabled for replication channel '{}' when GTID_ONLY=1.";
     4091 "HY000" XaTempTable "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
     4095 "HY000" WarnDeprecatedDatetimeDelimiter "Delimiter '{}' in position {} in datetime value '{}' at row {} is deprecated. Prefer the standard '{}'.";
-    4096 "HY000" WarnDeprecatedSuperfluousDelimiter "Delimiter '{}' in position {} in datetime value '{}' at row {} is superfluous and is deprecated. Please remove.";
     4108 "HY000" GipkColumnExists "Failed to generate invisible primary key. Column 'my_row_id' already exists.";
     4109 "HY000" GipkFailedAutoincColumnExists "Failed to generate invisible primary key. Auto-increment column already exists.";
     4110 "HY000" GipkColumnAlterNotAllowed "Altering generated invisible primary key column 'my_row_id' is not allowed.";
