@@ -542,10 +542,6 @@ fn show_table_definition(session: &mut Session, name: &ObjectName) -> Result<Row
     count(Counter::ComShowCreateTable);
     let shown = table_of(session, name).map_err(|e| match e.code() {
         ErrorCode::TableaccessDenied => show_denied(session, &name.name),
-        // Of information_schema too.
-        ErrorCode::UnknownTable => {
-            sql_err!(NoSuchTable, "information_schema", name.name.text.to_ascii_uppercase())
-        }
         _ => e,
     });
     let (schema, name) = shown?;
