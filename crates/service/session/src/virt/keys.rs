@@ -27,8 +27,6 @@ mysql.proxies_priv PRIMARY(Host,User,Proxied_host,Proxied_user) Grantor(Grantor)
 mysql.replication_asynchronous_connection_failover
 + PRIMARY(Channel_name,Host,Port,Network_namespace,Managed_name) Channel_name(Channel_name,Managed_name)
 mysql.replication_asynchronous_connection_failover_managed PRIMARY(Channel_name,Managed_name)
-mysql.replication_group_configuration_version PRIMARY(name)
-mysql.replication_group_member_actions PRIMARY(name,event) event(event)
 mysql.role_edges PRIMARY(FROM_HOST,FROM_USER,TO_HOST,TO_USER)
 mysql.servers PRIMARY(Server_name)
 mysql.slave_master_info PRIMARY(Channel_name)
