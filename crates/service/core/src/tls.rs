@@ -83,7 +83,7 @@ impl ServerTls {
         Ok(it)
     }
 
-    /// ALTER INSTANCE RELOAD TLS: reads the files that the variables name now. On error 3889 the former certificates
+    /// ALTER INSTANCE RELOAD TLS: reads the files that the variables name now. On error 3888 the former certificates
     /// stay, unless `keep_on_error` is false: then TLS is off.
     pub fn reload(&self, server: &Core, keep_on_error: bool) -> Result<()> {
         let datadir = PathBuf::from(server.globals.get(Live::Datadir).as_str());

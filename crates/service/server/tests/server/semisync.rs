@@ -177,7 +177,7 @@ fn what_no_reader_has_is_not_acknowledged() {
     // MySQL's replicas count packets anew from their acknowledgement on, and take no other number.
     let waits = beside(&s, "INSERT INTO d.t VALUES (3)");
     let mut packet = r.receive().unwrap();
-    assert_eq!(r.sequence(), 2);
+    assert_eq!(r.sequence, 2);
     while packet[2] == 0 {
         packet = r.receive().unwrap();
     }

@@ -143,7 +143,7 @@ fn certificates_are_read_anew_when_asked() {
     run(&mut c, "ALTER INSTANCE RELOAD TLS");
     assert_eq!(version(&r), "TLSv1.2");
     run(&mut c, "SET GLOBAL ssl_key = 'nowhere.pem'");
-    assert_eq!(error(&mut c, "ALTER INSTANCE RELOAD TLS"), 3889);
+    assert_eq!(error(&mut c, "ALTER INSTANCE RELOAD TLS"), 3888);
     assert_eq!(version(&r), "TLSv1.2");
     run(&mut c, "ALTER INSTANCE RELOAD TLS NO ROLLBACK ON ERROR");
     assert_eq!(Connection::connect(&r.tcp(), &any()).unwrap_err().code(), None);

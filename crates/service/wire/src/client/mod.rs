@@ -276,7 +276,8 @@ pub struct Connection {
     taken: usize,
     filled: usize,
     out: Vec<u8>,
-    sequence: u8,
+    /// The number that the next packet has to have, by the last one.
+    pub sequence: u8,
     longest: usize,
     /// Capabilities agreed on.
     pub capabilities: u32,
@@ -637,11 +638,6 @@ impl Connection {
             return Err(result::read_error(&payload)?);
         }
         Ok(payload)
-    }
-
-    /// The number that the next packet has to have, by the last one.
-    pub fn sequence(&self) -> u8 {
-        self.sequence
     }
 
     /// Reads one payload, whatever it is.
