@@ -132,8 +132,11 @@ impl Receiver {
     /// The source stands at a place of its file, and has nothing for this server up to there. As in MySQL, a rotation
     /// to it takes whoever applies there.
     fn passes(&mut self, channel: &Channel, header: &Header, file: &[u8]) -> Result<(), Fault> {
+        /// Of a place that lies before this one the low bits would lead far beyond it.
+        const FAR: u64 = 1 << 31;
         let at = behind(self.at, header.end_position);
-        if self.log.is_none() || !self.grammar.is_between() || file != self.file.as_bytes() || at == self.at {
+        let ahead = (1..FAR).contains(&(at - self.at));
+        if self.log.is_none() || !self.grammar.is_between() || file != self.file.as_bytes() || !ahead {
             return Ok(());
         }
         self.at = at;
