@@ -192,7 +192,7 @@ impl Stage {
         }
         let played = self.steps(play, order, patience);
         // Whoever still waits comes back when the one before him is rolled back.
-        let mut busy = match &played {
+        let busy = match &played {
             Ok((_, busy)) => *busy,
             Err(e) => return Err(e.clone()),
         };

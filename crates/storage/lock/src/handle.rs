@@ -13,8 +13,8 @@ use crate::owner::{Held, Owner, Pending};
 use crate::table::LockTable;
 use crate::{LockError, Wait};
 
-/// In builds for tests a waiter looks now and then whether there is an end to wait for (INV-LOCK-9). What it sees may be
-/// a step of another that is half done, so it believes what it has seen a few times.
+/// In builds for tests a waiter looks now and then whether there is an end to wait for (INV-LOCK-9). What it sees may
+/// be a step of another that is half done, so it believes what it has seen a few times.
 const LOOKS: bool = gannet_base::PARANOID || cfg!(debug_assertions);
 const LOOK_NS: u64 = 1_000_000_000;
 
@@ -76,8 +76,8 @@ impl LockOwner {
         held.records.is_empty() && held.gaps.is_empty() && held.ranges.is_empty()
     }
 
-    /// Parks until the wait is decided. `abandon` takes the owner out of the queue when it was not granted. `has_reason`
-    /// tells whether the wait is in its queue and there is what it waits for (INV-LOCK-9).
+    /// Parks until the wait is decided. `abandon` takes the owner out of the queue when it was not granted.
+    /// `has_reason` tells whether the wait is in its queue and there is what it waits for (INV-LOCK-9).
     pub(crate) fn wait(
         &self,
         pending: Pending,

@@ -6,9 +6,9 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// A stream whose reader sleeps in poll(2). One that slept in read(2) would be woken twice a request: Linux has one queue
-/// of sleepers for a UNIX socket, and wakes it, too, when the server takes the request out of it, since there is room for
-/// another one then; a sleeper in poll has said what it waits for.
+/// A stream whose reader sleeps in poll(2). One that slept in read(2) would be woken twice a request: Linux has one
+/// queue of sleepers for a UNIX socket, and wakes it, too, when the server takes the request out of it, since there
+/// is room for another one then; a sleeper in poll has said what it waits for.
 pub(super) struct Polled {
     stream: UnixStream,
     /// The longest wait.
