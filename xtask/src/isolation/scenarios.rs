@@ -180,30 +180,6 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         ],
     },
     Scenario {
-        name: "deleted and inserted beside a reader of the index",
-        reads: &[SHARE, UPDATE],
-        sessions: &[
-            &["DELETE FROM t WHERE id = 4", "INSERT INTO t VALUES (4, 4, 41)", COMMIT],
-            &["SELECT k, v FROM t FORCE INDEX (k) WHERE k = 4", COMMIT],
-        ],
-    },
-    Scenario {
-        name: "key changed and back beside a reader of the index",
-        reads: &[SHARE, UPDATE],
-        sessions: &[
-            &["UPDATE t SET k = 9 WHERE id = 4", "UPDATE t SET k = 4 WHERE id = 4", COMMIT],
-            &["SELECT k, v FROM t FORCE INDEX (k) WHERE k = 4", COMMIT],
-        ],
-    },
-    Scenario {
-        name: "inserted, deleted and inserted beside a reader of the index",
-        reads: &[SHARE, UPDATE],
-        sessions: &[
-            &["INSERT INTO t VALUES (6, 6, 60)", "REPLACE INTO t VALUES (6, 6, 61)", COMMIT],
-            &["SELECT k, v FROM t FORCE INDEX (k) WHERE k = 6", COMMIT],
-        ],
-    },
-    Scenario {
         name: "phantom before a row that is held",
         // Who has waited sees at READ COMMITTED what came before the row meanwhile, unlike InnoDB's.
         reads: &[NOWAIT, SKIP],
