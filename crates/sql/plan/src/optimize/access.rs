@@ -112,15 +112,15 @@ impl BaseRel {
         self.hints.join >> index & 1 == 1
     }
 
-    /// All entries' cost through an index (`None`: the row tree).
-    fn scan_cost(&self, index: Option<usize>, covering: bool, passes: Passes) -> f64 {
+    /// What it costs to walk over all entries of an index (`None`: the row tree).
+    fn walk_cost(&self, index: Option<usize>, covering: bool, passes: Passes) -> f64 {
         let width = match index.filter(|_| index != self.table.clustered) {
             // Of the indexes that have all that is needed, the shortest alone is worth a scan.
             Some(i) if covering && self.shortest(passes) != Some(i) => 1.0,
             Some(i) => self.width_of(i),
             None => 1.0,
         };
-        cost::DESCEND + self.rows * (cost::NEXT * width + self.row_cost(covering))
+        self.rows * (cost::NEXT * width + self.row_cost(covering))
     }
 
     /// Bytes of an index's parts by their definitions (MySQL's `key_len`).
@@ -281,7 +281,7 @@ impl BaseRel {
         // too.
         let covering =
             self.covers(index) && (index == self.table.clustered || passes.has(Passes::COVERING) && !self.exclusive);
-        let mut cost = self.scan_cost(index, covering, passes);
+        let mut cost = cost::DESCEND + self.walk_cost(index, covering, passes);
         if self.locking {
             cost += cost::LOCK_ALL;
         }
@@ -460,8 +460,10 @@ impl BaseRel {
         let clustered = path.index == self.table.clustered;
         path.covering = self.covers(path.index) && (clustered || passes.has(Passes::COVERING) && !self.exclusive);
         let row = cost::NEXT + self.row_cost(path.covering);
+        // A part of an index is never dearer than the whole: in the index's order it has the rows at its beginning.
+        let walk = (path.examined * row).min(self.walk_cost(path.index, path.covering, passes));
         // Of equal paths the one that uses more of its index.
-        path.cost = descents * cost::DESCEND + path.examined * row - 0.001 * path.parts as f64;
+        path.cost = descents * cost::DESCEND + walk - 0.001 * path.parts as f64;
         // The conditions that chose the entries are counted in `examined`.
         let mut served = path.ensured.clone();
         let used: Vec<u32> = path
