@@ -21,7 +21,7 @@
 //! **Digest** ([`digest`]) is what statistics are grouped by: MySQL's normal form, in which keywords are in upper case,
 //! literals are `?`, lists of values collapse to `(...)` and repeated rows to `(...) /* , ... */`. As MySQL's it goes
 //! by words: one that is a keyword is printed as such wherever it stands, but behind or in front of a point, and of
-//! words that mean the same always one is printed ([`shown`]). It depends on the shape only, so it is computed once
+//! words that mean the same always one is printed (see `shown`). It depends on the shape only, so it is computed once
 //! per cached plan, not per execution.
 
 use crate::keyword::{Class, Kw};
