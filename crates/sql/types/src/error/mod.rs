@@ -8,7 +8,7 @@ macro_rules! errors {
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
         #[repr(u16)]
         pub enum ErrorCode {
-            $(#[doc = $format] $name = $number,)*
+            $(#[doc = concat!("`", $format, "`")] $name = $number,)*
         }
 
         impl ErrorCode {
