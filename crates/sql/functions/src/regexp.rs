@@ -432,7 +432,7 @@ mod tests {
             ("REGEXP_REPLACE('abc', '(b)(c)', '$2$1\\\\$')", "acb$"),
             ("REGEXP_REPLACE('abc', 'x*', '-')", "-a-b-c-"),
             ("REGEXP_REPLACE('abc', 'b', '$1')", "ERROR 3686"),
-            ("REGEXP_REPLACE('abc', 'b', '$x')", "ERROR 3888"),
+            ("REGEXP_REPLACE('abc', 'b', '$x')", "ERROR 3887"),
         ]);
     }
 }
