@@ -541,7 +541,7 @@ mod tests {
         let head = "Connection 7 is closed: a panic while serving a connection, at src/a.rs:1:2: index out of bounds; its statement: ";
         assert!(line.starts_with(head), "{line}");
         assert!(line.contains("IDENTIFIED BY ?") && !line.contains("secret"), "{line}");
-        let digest = gannet_functions::sha256_hex("CREATE USER `u` IDENTIFIED BY ? COMMENT ?".as_bytes());
+        let digest = gannet_functions::sha256_hex("CREATE SYSTEM_USER `u` IDENTIFIED BY ? COMMENT ?".as_bytes());
         assert!(line.ends_with(&format!("(digest {digest})")), "{line}");
         // A text that ends inside of a literal, and none at all.
         for text in [&b"SET PASSWORD = 'secret"[..], b"SELECT \"secret", b"SELECT x'secret", b""] {
