@@ -40,15 +40,17 @@ impl Session {
 
 /// Warns of a deprecated variable that is set, and of an older name of one.
 pub(crate) fn warn_of_variable(session: &mut Session, id: VarId, name: &str) {
-    let name = name.to_ascii_lowercase();
-    let newer = vars::SYNONYMS.iter().find(|(older, _)| *older == name && !name.starts_with("rpl_semi_sync_"));
+    let own = id.def().name;
+    let is_older =
+        |(older, _): &&(&str, &str)| older.eq_ignore_ascii_case(name) && !older.starts_with("rpl_semi_sync_");
+    let newer = if name.eq_ignore_ascii_case(own) { None } else { vars::SYNONYMS.iter().find(is_older) };
     let (code, text) = if let Some((older, newer)) = newer {
         let text = "is deprecated and will be removed in a future release. Please use";
         (ErrorCode::WarnDeprecatedSyntax, format!("'@@{older}' {text} {newer} instead."))
-    } else if DEPRECATED.contains(&id.def().name) {
-        return profile::warn_of_variable(session, id.def().name);
-    } else if TO_BE_READ_ONLY.contains(&name.as_str()) {
-        let text = format!("Updating '{name}' is deprecated. It will be made read-only in a future release.");
+    } else if DEPRECATED.contains(&own) {
+        return profile::warn_of_variable(session, own);
+    } else if TO_BE_READ_ONLY.contains(&own) {
+        let text = format!("Updating '{own}' is deprecated. It will be made read-only in a future release.");
         (ErrorCode::WarnDeprecatedSyntaxNoReplacement, text)
     } else {
         return;

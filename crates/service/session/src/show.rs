@@ -545,7 +545,7 @@ fn show_table_definition(session: &mut Session, name: &ObjectName) -> Result<Row
         _ => e,
     });
     let (schema, name) = shown?;
-    let t = virt::keys::shown(session.state.snapshot.require_table(&schema, &name)?);
+    let t = virt::keys::shown(session.state.snapshot.require_table(&schema, &name)?).clone();
     let whole = session.state.access.table(&schema, &name).intersects(gannet_core::accounts::TABLE_LEVEL);
     let open = t.temporary || matches!(&*schema, "information_schema" | "performance_schema");
     if !whole && !open && t.view().is_none() {

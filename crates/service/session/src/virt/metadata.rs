@@ -148,7 +148,7 @@ pub(super) fn each_table(
         // Names of tables compare by case, of virtual ones not: the snapshot knows.
         let found = if state.running.shows_temporary { snapshot.table(s, t) } else { snapshot.base_table(s, t) };
         if let Some(found) = found.filter(|t| t.temporary || state.access.sees_table(&t.schema, &t.name)) {
-            each(&snapshot, &super::keys::shown(found))?;
+            each(&snapshot, super::keys::shown(found))?;
         }
         return Ok(());
     }
@@ -157,7 +157,7 @@ pub(super) fn each_table(
             continue;
         }
         let mut seen = |t: &Arc<Table>| match state.access.sees_table(&t.schema, &t.name) {
-            true => each(&snapshot, &super::keys::shown(t)),
+            true => each(&snapshot, super::keys::shown(t)),
             false => Ok(()),
         };
         match &table {
