@@ -49,6 +49,11 @@ pub fn park(_: gannet_telemetry::Wait, _: Option<u64>) -> Unpark {
     Unpark::Woken
 }
 
+/// Others go on.
+pub fn yield_now() {
+    loom::thread::yield_now();
+}
+
 /// Time stands still.
 pub fn now_ns() -> u64 {
     0

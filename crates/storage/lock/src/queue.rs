@@ -306,8 +306,9 @@ impl RecordQueue {
             }
             let Some(crowd) = &mut self.crowd else { break };
             let next = match mode {
-                // No owner holds the record: any of these may have it.
-                Mode::Exclusive if waits => crowd.take_next(site(), now_ns()),
+                // No owner holds the record: any of these may have it. Where one holds it and waits for the front's end
+                // (INV-LOCK-11), that is true of the front alone.
+                Mode::Exclusive if waits && self.first.is_none() => crowd.take_next(site(), now_ns()),
                 _ => crowd.take_front(),
             };
             let Some(Waiter { wait, .. }) = next else { break };

@@ -48,13 +48,6 @@ impl Model {
         holders.push((me, mode));
     }
 
-    fn leave(&self, key: u8, me: u64, to: Option<Mode>) {
-        if let Some(holders) = self.inside.lock().unwrap().get_mut(&key) {
-            holders.retain(|(o, _)| *o != me);
-            holders.extend(to.map(|mode| (me, mode)));
-        }
-    }
-
     fn leave_all(&self, me: u64) {
         self.inside.lock().unwrap().values_mut().for_each(|h| h.retain(|(o, _)| *o != me));
     }
@@ -104,11 +97,7 @@ impl Actor {
             self.owner.keep_record(&self.tree, &[key]);
             let _latch = self.model.latch.lock();
             self.model.stamps.lock().unwrap().remove(&key);
-            if self.owner.record_mode(&self.tree, &[key]) != Some(Mode::Exclusive) {
-                // Another has the record, and waits for the end of this transaction.
-                self.model.leave(key, self.id, None);
-                self.held.borrow_mut().remove(&key);
-            }
+            assert_eq!(self.owner.record_mode(&self.tree, &[key]), Some(Mode::Exclusive));
         }
     }
 
