@@ -188,6 +188,11 @@ pub fn forget_file_figures() {
     CLOSED.lock().clear();
 }
 
+/// Files that are open; one opened twice counts twice.
+pub fn open_files() -> u64 {
+    OPEN.lock().iter().filter(|tally| tally.strong_count() > 0).count() as u64
+}
+
 /// The figures of all open files, in order of their paths, and then the sums of those that are closed.
 pub fn file_figures() -> Vec<FileFigures> {
     let open: Vec<Arc<Tally>> = OPEN.lock().iter().filter_map(Weak::upgrade).collect();

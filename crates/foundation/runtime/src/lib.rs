@@ -31,7 +31,7 @@ mod worker;
 
 pub use buf::{ALIGN, AlignedBuf};
 pub use cpu::{cpu_rests, cpu_runs};
-pub use figures::{FileCount, FileFigures, FileUse, file_figures, forget_file_figures};
+pub use figures::{FileCount, FileFigures, FileUse, file_figures, forget_file_figures, open_files};
 pub use file::{File, OpenOptions};
 pub use gannet_base::slot::MAX_SLOTS;
 pub use gannet_telemetry::Wait;

@@ -434,7 +434,7 @@ fn engine(core: &Core) -> Response {
             ("log_waits", total(Counter::InnodbLogWaits)),
             ("checkpoints", s.checkpoints),
             ("history", s.history_length),
-            ("writers", s.active_writers),
+            ("writers", core.engine.active_writers()),
             ("recovering", s.recovering),
             ("pool_pages", s.pool_pages),
             ("pool_resident", s.pool_resident),

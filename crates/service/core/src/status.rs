@@ -16,11 +16,6 @@ use std::sync::OnceLock;
 
 pub(crate) const PAGE_BYTES: u64 = PAGE_SIZE as u64;
 
-/// Files that are open.
-pub(crate) fn open_files() -> u64 {
-    gannet_runtime::file_figures().iter().map(|f| f.open).sum()
-}
-
 /// MySQL's counters of what does not exist here, or is not counted: always 0.
 #[rustfmt::skip]
 const NEVER: &[&str] = &[
@@ -315,7 +310,7 @@ const FIGURES: &[Figure] = figures! {
     Last_query_cost: |_t| "0.000000";
     Open_table_definitions: |_t| 0;
     Innodb_page_size: |_t| PAGE_BYTES;
-    Innodb_num_open_files: |_t| open_files();
+    Innodb_num_open_files: |_t| gannet_runtime::open_files();
     Innodb_system_rows_read: |t| t.system().read + t.system().scanned;
     Innodb_system_rows_inserted: |t| t.system().inserted;
     Innodb_system_rows_updated: |t| t.system().updated;

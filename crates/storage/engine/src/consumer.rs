@@ -437,8 +437,7 @@ fn damaged(lsn: Lsn, what: String) -> EngineError {
 impl Engine {
     /// Follows the log under this name: a known name goes on from its position, a new name begins now. The log is
     /// kept for the name until the consumer says that it is done, within the bound of `hold`; also while no consumer
-    /// follows under it, and over restarts. The name is durable on return. Transactions that commit later have a
-    /// payload if their committers call [`Engine::has_consumers`] first.
+    /// follows under it, and over restarts. The name is durable on return.
     ///
     /// [`EngineError::NameInUse`], and [`EngineError::CutOff`] for a name that has lost its place: it has to be
     /// [forgotten](Engine::forget_consumer) before it begins anew.
@@ -467,12 +466,6 @@ impl Engine {
     /// The consumers for which the log is kept.
     pub fn consumers(&self) -> Vec<ConsumerStatus> {
         self.store.log.consumers()
-    }
-
-    /// Whether there are consumers, so that committers should pass payloads. One load.
-    #[inline]
-    pub fn has_consumers(&self) -> bool {
-        self.store.log.has_consumers()
     }
 }
 

@@ -105,8 +105,6 @@ pub struct EngineStatus {
     pub drops_waiting: u64,
     /// How long a new writer is held back because purge is behind, in microseconds.
     pub purge_delay_us: u64,
-    /// Transactions with an id (writers) that are active.
-    pub active_writers: u64,
     /// Id the next writer gets.
     pub next_trx_id: TrxId,
     /// Oldest snapshot in use, as purge last saw it.
@@ -300,8 +298,6 @@ impl Engine {
     pub fn status(&self) -> EngineStatus {
         let (s, pool) = (&*self.store, self.store.pool.status());
         let figures = &self.background.files.figures;
-        let mut active_writers = 0;
-        s.snapshots.for_each(|info, _| active_writers += u64::from(info.trx.load(Acquire) != 0));
         EngineStatus {
             log_lsn: s.log.tail_lsn(),
             durable_lsn: s.log.durable_lsn(),
@@ -316,7 +312,6 @@ impl Engine {
             undo_streams_idle: s.streams.idle(),
             drops_waiting: s.purge.drops_waiting(),
             purge_delay_us: s.purge.brake().map_or(0, |d| d.as_micros() as u64),
-            active_writers,
             next_trx_id: s.trx.next(),
             oldest_snapshot: s.snapshots.oldest(),
             recovering: s.losers.load(Relaxed),
@@ -336,6 +331,13 @@ impl Engine {
             checkpoint_round_ns: figures.round_ns.load(Relaxed),
             purge_error: s.purge.error.lock().as_ref().map(EngineError::to_string),
         }
+    }
+
+    /// Transactions with an id (writers) that are active: asks each session's place.
+    pub fn active_writers(&self) -> u64 {
+        let mut active = 0;
+        self.store.snapshots.for_each(|info, _| active += u64::from(info.trx.load(Acquire) != 0));
+        active
     }
 
     /// What the data file's blocks are used for: undo (`named`), trees (`others`), nothing.

@@ -684,7 +684,7 @@ fn thousands_of_open_transactions() {
             t
         })
         .collect();
-    assert_eq!(engine.status().active_writers, 1000);
+    assert_eq!(engine.active_writers(), 1000);
     assert_eq!(engine.transactions(10).len(), 10);
     let mut seen = 0;
     for (n, t) in open.iter_mut().enumerate() {

@@ -28,6 +28,7 @@ pub(super) enum Source {
 /// All that sources look at, of one moment.
 pub(super) struct Figures {
     pub(super) engine: EngineStatus,
+    pub(super) active_writers: u64,
     totals: Vec<(Counter, u64)>,
     waits: Vec<WaitTotals>,
     space: SpaceUsage,
@@ -85,6 +86,7 @@ impl Figures {
         let tables = core.catalog.snapshot();
         Figures {
             engine: core.engine.status(),
+            active_writers: core.engine.active_writers(),
             totals,
             waits: wait_totals(),
             space: core.engine.space(),

@@ -3,7 +3,7 @@
 use super::list::Kind::{Counter, SetMember, SetOwner, StatusCounter, Value};
 use super::list::Source::{Average, Computed as Grown, Counter as Of, Time, Value as Val};
 use super::list::{Figures, Kind, Row, Source, cores};
-use crate::status::{PAGE_BYTES, open_files};
+use crate::status::PAGE_BYTES;
 use gannet_telemetry::{Counter as C, Wait, longest_log_flush_ns, longest_row_lock_us};
 
 /// One that is on at the start.
@@ -255,7 +255,7 @@ pub(super) const ROWS: &[Row] = &[
         "Times that a statement or savepoint was undone"),
     off("trx_rollback_active", "transaction", Counter, Of(C::TrxRollbackActive),
         "Transactions of a crashed server, or of sessions that have gone, that were rolled back"),
-    off("trx_active_transactions", "transaction", Counter, Val(|f| f.engine.active_writers),
+    off("trx_active_transactions", "transaction", Counter, Val(|f| f.active_writers),
         "Transactions that have written and not ended"),
     off("trx_allocations", "transaction", Counter, Of(C::TrxAllocations),
         "Transactions that were made; a session uses one again and again"),
@@ -379,7 +379,7 @@ pub(super) const ROWS: &[Row] = &[
         "The same: it is not begun where that is not enough"),
     off("index_page_discards", "index", Counter, Of(C::IndexPageDiscards),
         "Nodes that were empty, and were removed"),
-    on("file_num_open_files", "file_system", Value, Val(|_| open_files()),
+    on("file_num_open_files", "file_system", Value, Val(|_| gannet_runtime::open_files()),
         "Files that are open (Innodb_num_open_files)"),
     off("innodb_background_drop_table_usec", "server", Counter, Time(C::DropNs, 1000),
         "Microseconds of freeing dropped trees after a start"),
