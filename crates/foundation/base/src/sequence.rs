@@ -25,6 +25,12 @@ impl Sequence {
         self.0.store(before.wrapping_add(2), Release);
     }
 
+    /// How often it has been written. Within [`Sequence::read`]: with what is read.
+    #[inline]
+    pub fn writes(&self) -> u64 {
+        self.0.load(Relaxed) / 2
+    }
+
     /// Reads what is guarded; `None` when a writer was at it meanwhile, and what `f` saw must not be believed.
     #[inline]
     pub fn read<T>(&self, f: impl FnOnce() -> T) -> Option<T> {

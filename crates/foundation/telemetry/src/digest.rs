@@ -12,8 +12,9 @@ use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_base::sync::{Arc, Mutex, OnceLock, RwLock};
 use gannet_base::{CachePadded, prefetch};
 
+use crate::Histogram;
+use crate::executions::{Cells, Did, Execution};
 use crate::histogram::SharedHistogram;
-use crate::{Counter, Histogram};
 
 /// What statements are grouped by: a 128-bit hash of the normalised text, which is not shown.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -30,250 +31,91 @@ pub struct DigestTexts<S> {
     pub sample: S,
 }
 
-/// Counters of a session of which each digest has its part: scans, sorts, temporary tables.
-pub const WORK: [Counter; 10] = [
-    Counter::CreatedTmpDiskTables,
-    Counter::CreatedTmpTables,
-    Counter::SelectFullJoin,
-    Counter::SelectFullRangeJoin,
-    Counter::SelectRange,
-    Counter::SelectScan,
-    Counter::SortMergePasses,
-    Counter::SortRange,
-    Counter::SortRows,
-    Counter::SortScan,
-];
-
-/// What a statement added to the counters [`WORK`], and the most memory that it held.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
-    /// In the order of [`WORK`].
-    pub counters: [u64; WORK.len()],
-    /// In bytes.
-    pub memory: u64,
+/// Sums over executions.
+#[derive(Clone, Default, Debug)]
+pub struct Sums {
+    /// All but the distribution of latencies. The least, the greatest and the most memory are since the last reset.
+    pub did: Did,
+    /// Distribution of latencies.
+    pub latency: Histogram,
 }
 
-impl Work {
-    /// Adds another statement's.
-    pub fn add(&mut self, other: &Work) {
-        self.counters.iter_mut().zip(&other.counters).for_each(|(n, m)| *n += m);
-        self.memory = self.memory.max(other.memory);
+impl Sums {
+    /// Nothing yet.
+    fn with(latency: Histogram) -> Sums {
+        Sums { did: Did::default(), latency }
     }
 
-    /// What was added to a counter.
-    pub fn of(&self, counter: Counter) -> u64 {
-        WORK.iter().zip(&self.counters).find(|(c, _)| **c == counter).map_or(0, |(_, n)| *n)
+    /// What was added since `before`, an earlier state.
+    fn since(&mut self, before: &Sums) {
+        self.did.since(&before.did);
+        self.latency.since(&before.latency);
     }
 }
 
-/// [`Work`] of many statements.
-#[derive(Debug)]
-pub struct WorkCells {
-    counters: [AtomicU64; WORK.len()],
-    memory: AtomicU64,
-}
-
-impl Default for WorkCells {
-    fn default() -> Self {
-        WorkCells { counters: [const { AtomicU64::new(0) }; WORK.len()], memory: AtomicU64::new(0) }
-    }
-}
-
-impl WorkCells {
-    /// Adds a statement's; the calling thread is the only writer.
-    pub fn add_owned(&self, work: &Work) {
-        let add = |(sum, n): (&AtomicU64, &u64)| sum.store(sum.load(Relaxed).wrapping_add(*n), Relaxed);
-        self.counters.iter().zip(&work.counters).for_each(add);
-        if work.memory > self.memory.load(Relaxed) {
-            self.memory.store(work.memory, Relaxed);
-        }
-    }
-
-    /// The same, whoever else writes. What is zero leaves its cell alone.
-    pub fn add_shared(&self, work: &Work) {
-        for (sum, n) in self.counters.iter().zip(&work.counters).filter(|(_, n)| **n != 0) {
-            sum.fetch_add(*n, Relaxed);
-        }
-        if work.memory > 0 {
-            self.memory.fetch_max(work.memory, Relaxed);
-        }
-    }
-
-    /// One statement's instead.
-    pub fn put(&self, work: &Work) {
-        self.counters.iter().zip(&work.counters).for_each(|(to, n)| to.store(*n, Relaxed));
-        self.memory.store(work.memory, Relaxed);
-    }
-
-    /// Up to now.
-    pub fn read(&self) -> Work {
-        Work { counters: self.counters.each_ref().map(|n| n.load(Relaxed)), memory: self.memory.load(Relaxed) }
-    }
-
-    /// Begins anew.
-    pub fn clear(&self) {
-        self.put(&Work::default());
-    }
-}
-
-/// What one execution of a statement adds.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Execution {
-    /// From the arrival of the statement to its last byte in the send buffer, in nanoseconds.
-    pub latency_ns: u64,
-    /// It ended with an error.
-    pub error: bool,
-    /// Of the latency, waiting for locks of rows and tables.
-    pub locks_ns: u64,
-    /// Processor time, where that is measured.
-    pub cpu_ns: u64,
-    /// Warnings raised.
-    pub warnings: u64,
-    /// Rows in result sets.
-    pub rows_sent: u64,
-    /// Rows read to find them.
-    pub rows_examined: u64,
-    /// Rows changed.
-    pub rows_affected: u64,
-    /// No index was used where one could have been.
-    pub no_index: bool,
-    /// What it added to the counters [`WORK`], and its memory, if it may have any of these.
-    pub work: Option<Work>,
-    /// Wall clock at the end, microseconds since 1970.
-    pub end_unix_us: u64,
-}
-
-/// `Block::min_ns` before the first execution.
-const NEVER: u64 = u64::MAX;
-
-macro_rules! fields {
-    ($($(#[$doc:meta])* $field:ident),* $(,)?) => {
-        /// Sums over executions.
-        #[derive(Clone, Default, Debug)]
-        pub struct Sums {
-            $($(#[$doc])* pub $field: u64,)*
-            /// Sums of the counters [`WORK`], and the most memory.
-            pub work: Work,
-            /// Distribution of latencies.
-            pub latency: Histogram,
-        }
-
-        impl Sums {
-            /// Nothing yet.
-            fn with(latency: Histogram) -> Sums {
-                Sums { $($field: 0,)* work: Work::default(), latency }
-            }
-
-            /// What was added since `before`, an earlier state.
-            fn since(&mut self, before: &Sums) {
-                $(self.$field = self.$field.saturating_sub(before.$field);)*
-                let counters = self.work.counters.iter_mut().zip(&before.work.counters);
-                counters.for_each(|(n, b)| *n = n.saturating_sub(*b));
-                self.latency.since(&before.latency);
-            }
-        }
-
-        /// Executions by one thread. Sums only grow: no other thread can set them back without losing an addition.
-        struct Block {
-            /// No hash is 0 in practice.
-            key: Option<NonZeroU128>,
-            $($field: AtomicU64,)*
-            /// Made by the first execution that adds to it.
-            work: OnceLock<Box<WorkCells>>,
-            latency: SharedHistogram,
-            /// Since the entry was reset, as the following two.
-            min_ns: AtomicU64,
-            max_ns: AtomicU64,
-            first_seen_us: AtomicU64,
-            last_seen_us: AtomicU64,
-            /// When the first execution ended, and how long it took.
-            began_us: AtomicU64,
-            began_ns: AtomicU64,
-        }
-
-        impl Block {
-            fn new(key: Option<DigestKey>) -> Self {
-                Block {
-                    key: key.and_then(|key| NonZeroU128::new(key.0)),
-                    $($field: AtomicU64::new(0),)*
-                    work: OnceLock::new(),
-                    latency: SharedHistogram::new(),
-                    min_ns: AtomicU64::new(NEVER),
-                    max_ns: AtomicU64::new(0),
-                    first_seen_us: AtomicU64::new(0),
-                    last_seen_us: AtomicU64::new(0),
-                    began_us: AtomicU64::new(0),
-                    began_ns: AtomicU64::new(0),
-                }
-            }
-
-            fn add_to(&self, s: &mut Sums) {
-                $(s.$field += self.$field.load(Relaxed);)*
-                if let Some(work) = self.work.get() { s.work.add(&work.read()); }
-                self.latency.add_to(&mut s.latency);
-            }
-
-            // The calling thread is the only writer.
-            #[inline]
-            fn record_owned(&self, add: Added, e: &Execution) {
-                $(if add.$field != 0 { self.$field.store(self.$field.load(Relaxed).wrapping_add(add.$field), Relaxed); })*
-                if let Some(done) = &e.work { self.work.get_or_init(Box::default).add_owned(done); }
-                let least = self.min_ns.load(Relaxed);
-                if e.latency_ns < least {
-                    self.min_ns.store(e.latency_ns, Relaxed);
-                    if least == NEVER { self.begin(e); }
-                }
-                if e.latency_ns > self.max_ns.load(Relaxed) { self.max_ns.store(e.latency_ns, Relaxed); }
-                if e.end_unix_us > self.last_seen_us.load(Relaxed) {
-                    self.last_seen_us.store(e.end_unix_us, Relaxed);
-                }
-                self.latency.record_owned(e.latency_ns);
-            }
-
-            fn record_shared(&self, add: Added, e: &Execution) {
-                $(if add.$field != 0 { self.$field.fetch_add(add.$field, Relaxed); })*
-                if let Some(done) = &e.work { self.work.get_or_init(Box::default).add_shared(done); }
-                if self.min_ns.fetch_min(e.latency_ns, Relaxed) == NEVER { self.begin(e); }
-                self.max_ns.fetch_max(e.latency_ns, Relaxed);
-                self.last_seen_us.fetch_max(e.end_unix_us, Relaxed);
-                self.latency.record_shared(e.latency_ns);
-            }
-        }
-
-        #[derive(Clone, Copy)]
-        struct Added { $($field: u64,)* }
-    };
-}
-
-fields! {
-    /// Executions.
-    count,
-    /// Of these, with an error.
-    errors,
-    /// Warnings raised.
-    warnings,
-    /// Rows in result sets.
-    rows_sent,
-    /// Rows read.
-    rows_examined,
-    /// Rows changed.
-    rows_affected,
-    /// Executions that used no index.
-    no_index,
-    /// Total latency in nanoseconds.
-    total_ns,
-    /// Of these, waiting for locks of rows and tables.
-    locks_ns,
-    /// Processor time, where that was measured.
-    cpu_ns,
+/// Executions by one thread. Sums only grow: no other thread can set them back without losing an addition.
+struct Block {
+    cells: Cells,
+    /// No hash is 0 in practice.
+    key: Option<NonZeroU128>,
+    /// Since the entry was reset.
+    first_seen_us: AtomicU64,
+    last_seen_us: AtomicU64,
+    /// When the first execution ended, and how long it took.
+    began_us: AtomicU64,
+    began_ns: AtomicU64,
+    latency: SharedHistogram,
 }
 
 impl Block {
-    /// The first execution since the entry was made or reset.
+    fn new(key: Option<DigestKey>) -> Self {
+        Block {
+            cells: Cells::default(),
+            key: key.and_then(|key| NonZeroU128::new(key.0)),
+            first_seen_us: AtomicU64::new(0),
+            last_seen_us: AtomicU64::new(0),
+            began_us: AtomicU64::new(0),
+            began_ns: AtomicU64::new(0),
+            latency: SharedHistogram::new(),
+        }
+    }
+
+    fn add_to(&self, s: &mut Sums) {
+        s.did.add(&self.cells.read());
+        self.latency.add_to(&mut s.latency);
+    }
+
+    /// `owned`: no other thread writes to it.
+    #[inline(always)]
+    fn record(&self, owned: bool, e: &Execution) {
+        if !owned {
+            return self.record_shared(e);
+        }
+        self.cells.add_owned(e);
+        if e.end_unix_us > self.last_seen_us.load(Relaxed) {
+            self.last_seen_us.store(e.end_unix_us, Relaxed);
+        }
+        if self.first_seen_us.load(Relaxed) == 0 {
+            self.begin(e);
+        }
+        self.latency.record_owned(e.latency_ns);
+    }
+
+    #[cold]
+    fn record_shared(&self, e: &Execution) {
+        self.cells.add_shared(e);
+        self.last_seen_us.fetch_max(e.end_unix_us, Relaxed);
+        if self.first_seen_us.load(Relaxed) == 0 {
+            self.begin(e);
+        }
+        self.latency.record_shared(e.latency_ns);
+    }
+
+    /// The first execution since the entry was made or reset. Of several threads that share the block, one.
     #[cold]
     fn begin(&self, e: &Execution) {
-        self.first_seen_us.store(e.end_unix_us, Relaxed);
-        if self.began_us.load(Relaxed) == 0 {
+        let first = self.first_seen_us.compare_exchange(0, e.end_unix_us, Relaxed, Relaxed).is_ok();
+        if first && self.began_us.load(Relaxed) == 0 {
             self.began_us.store(e.end_unix_us, Relaxed);
             self.began_ns.store(e.latency_ns, Relaxed);
         }
@@ -281,37 +123,9 @@ impl Block {
 
     /// Forgets what is no sum.
     fn restart(&self) {
-        self.min_ns.store(NEVER, Relaxed);
-        self.max_ns.store(0, Relaxed);
+        self.cells.restart();
         self.first_seen_us.store(0, Relaxed);
         self.last_seen_us.store(0, Relaxed);
-        if let Some(work) = self.work.get() {
-            work.memory.store(0, Relaxed);
-        }
-    }
-
-    /// `owned`: no other thread writes to it.
-    #[inline]
-    fn record(&self, owned: bool, e: &Execution) {
-        if owned { self.record_owned(Added::of(e), e) } else { self.record_shared(Added::of(e), e) }
-    }
-}
-
-impl Added {
-    #[inline]
-    fn of(e: &Execution) -> Added {
-        Added {
-            count: 1,
-            errors: e.error as u64,
-            warnings: e.warnings,
-            rows_sent: e.rows_sent,
-            rows_examined: e.rows_examined,
-            rows_affected: e.rows_affected,
-            no_index: e.no_index as u64,
-            total_ns: e.latency_ns,
-            locks_ns: e.locks_ns,
-            cpu_ns: e.cpu_ns,
-        }
     }
 }
 
@@ -330,10 +144,6 @@ pub struct DigestSnapshot<S> {
     pub sample_seen_us: u64,
     /// Its latency in nanoseconds.
     pub sample_ns: u64,
-    /// Least latency in nanoseconds; `u64::MAX` when never executed.
-    pub min_ns: u64,
-    /// Greatest latency in nanoseconds.
-    pub max_ns: u64,
     /// Sums over the executions.
     pub sums: Sums,
 }
@@ -399,8 +209,6 @@ impl<S: Clone> Entry<S> {
             last_seen_us: 0,
             sample_seen_us: 0,
             sample_ns: 0,
-            min_ns: NEVER,
-            max_ns: 0,
             sums: Sums::with(latency),
         };
         for block in self.blocks() {
@@ -414,8 +222,6 @@ impl<S: Clone> Entry<S> {
                 (s.sample_seen_us, s.sample_ns) = began;
             }
             s.last_seen_us = s.last_seen_us.max(at(&block.last_seen_us));
-            s.min_ns = s.min_ns.min(at(&block.min_ns));
-            s.max_ns = s.max_ns.max(at(&block.max_ns));
         }
         if let Some(before) = &*self.before.lock() {
             s.sums.since(before);
@@ -516,7 +322,7 @@ impl<S: Clone> DigestHandle<S> {
 
     /// All executions there ever were.
     pub fn executions(&self) -> u64 {
-        self.0.blocks().map(|b| b.count.load(Relaxed)).sum()
+        self.0.blocks().map(|b| b.cells.count()).sum()
     }
 
     /// All that was ever added.
@@ -648,7 +454,7 @@ impl<S: Clone> StatementStats<S> {
 
     /// The same; without `latencies` their distributions are empty, which are most of what there is to sum.
     pub fn snapshots_with(&self, latencies: bool) -> impl Iterator<Item = DigestSnapshot<S>> + use<S> {
-        self.all().into_iter().map(move |h| h.0.snapshot(latencies)).filter(|s| s.sums.count > 0)
+        self.all().into_iter().map(move |h| h.0.snapshot(latencies)).filter(|s| s.sums.did.count > 0)
     }
 
     /// All digests; the row of the others last.
@@ -688,6 +494,7 @@ fn cut(mut s: String, max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Rare;
 
     #[test]
     fn counts_and_merges() {
@@ -712,15 +519,15 @@ mod tests {
             .collect();
         threads.into_iter().for_each(|t| t.join().unwrap());
         let s = stats.snapshots().next().unwrap();
-        let n = &s.sums;
-        assert_eq!((n.count, n.rows_sent, s.min_ns, s.max_ns, n.total_ns), (400, 800, 1000, 4000, 1_000_000));
+        let (n, latency) = (&s.sums.did, &s.sums.latency);
+        assert_eq!((n.count, n.rows_sent, n.min_ns, n.max_ns, n.total_ns), (400, 800, 1000, 4000, 1_000_000));
         let text = s.texts.as_ref().map_or("", |t| &t.text);
-        assert_eq!((text, n.latency.count(), s.last_seen_us), ("SELEC", 400, 4));
+        assert_eq!((text, latency.count(), s.last_seen_us), ("SELEC", 400, 4));
         // A thread may have ended before another begins, which then adds to the same block.
         assert_eq!((s.first_seen_us, s.sample_ns), (s.sample_seen_us, 1000 * s.sample_seen_us));
         let bare = h.bare();
-        assert_eq!((bare.sums.count, bare.sums.latency.count(), bare.sample_ns), (400, 0, s.sample_ns));
-        assert_eq!(h.quantiles([0.25, 0.26, 1.0]), n.latency.quantiles([0.25, 0.26, 1.0]));
+        assert_eq!((bare.sums.did.count, bare.sums.latency.count(), bare.sample_ns), (400, 0, s.sample_ns));
+        assert_eq!(h.quantiles([0.25, 0.26, 1.0]), latency.quantiles([0.25, 0.26, 1.0]));
         let again = [stats.find(DigestKey(1), "test").unwrap(), stats.enter(DigestKey(1), "test", texts("x"))];
         assert!(again.iter().all(|a| Arc::ptr_eq(&h.0, &a.0)));
         assert!(stats.find(DigestKey(1), "other").is_none());
@@ -734,17 +541,18 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let stats = StatementStats::new(2, 100);
+        let rare = Rare { error: true, ..Rare::default() }.if_any();
         for i in 0..10u128 {
             let texts = DigestTexts { text: i.to_string(), ..DigestTexts::<()>::default() };
-            stats.enter(DigestKey(i << 60), "", texts).record(&Execution { error: true, ..Default::default() });
+            stats.enter(DigestKey(i << 60), "", texts).record(&Execution { rare, ..Default::default() });
         }
         assert_eq!((stats.len(), stats.lost()), (2, 8));
         let all: Vec<_> = stats.snapshots().collect();
         assert_eq!(all.len(), 3);
         let others = all.iter().find(|s| s.texts.is_none()).unwrap();
-        assert_eq!((others.sums.count, others.sums.errors, others.sums.latency.count()), (8, 8, 8));
+        assert_eq!((others.sums.did.count, others.sums.did.errors, others.sums.latency.count()), (8, 8, 8));
         let bare: Vec<_> = stats.snapshots_with(false).collect();
-        assert!(bare.iter().map(|s| s.sums.count).eq(all.iter().map(|s| s.sums.count)));
+        assert!(bare.iter().map(|s| s.sums.did.count).eq(all.iter().map(|s| s.sums.did.count)));
         assert!(bare.iter().all(|s| s.sums.latency.count() == 0 && s.sums.latency.quantile(0.5) == 0));
         stats.clear();
         assert!(stats.is_empty() && stats.snapshots().next().is_none());
@@ -764,13 +572,14 @@ mod tests {
             scope.spawn(|| (0..20).for_each(|_| stats.clear()));
             (0..1000).for_each(|_| here.record(&slow));
         });
-        assert!(held.snapshot().sums.count <= 1000);
+        assert!(held.snapshot().sums.did.count <= 1000);
         stats.clear();
         assert!(stats.snapshots().next().is_none() && stats.len() == 1);
         here.record(&quick);
         let s = stats.snapshots().next().unwrap();
-        assert_eq!((s.sums.count, s.sums.rows_sent, s.sums.total_ns, s.sums.latency.count()), (1, 1, 1 << 10, 1));
-        assert_eq!((s.min_ns, s.max_ns, s.first_seen_us, s.last_seen_us), (1 << 10, 1 << 10, 9, 9));
+        let did = &s.sums.did;
+        assert_eq!((did.count, did.rows_sent, did.total_ns, s.sums.latency.count()), (1, 1, 1 << 10, 1));
+        assert_eq!((did.min_ns, did.max_ns, s.first_seen_us, s.last_seen_us), (1 << 10, 1 << 10, 9, 9));
         assert_eq!((s.sample_seen_us, s.sample_ns), (7, 1 << 20));
     }
 }

@@ -8,6 +8,7 @@ mod blocks;
 mod counters;
 mod digest;
 mod events;
+mod executions;
 mod histogram;
 mod session;
 mod waits;
@@ -18,11 +19,9 @@ pub use blocks::{
     restart_max_connections, sub, total, totals, wait_totals, waited,
 };
 pub use counters::{Counter, Kind, Scope};
-pub use digest::{
-    DigestHandle, DigestKey, DigestPlace, DigestSnapshot, DigestTexts, Execution, StatementStats, Sums, WORK, Work,
-    WorkCells,
-};
+pub use digest::{DigestHandle, DigestKey, DigestPlace, DigestSnapshot, DigestTexts, StatementStats, Sums};
 pub use events::{Events, Severity};
+pub use executions::{Cells, Did, Execution, Rare, WORK, Work, WorkCells};
 pub use histogram::{BUCKETS, Histogram};
 pub use session::{
     Current, SessionCounters, cpu_from, cpu_upto, measure_cpu, measures_cpu, put_aside, session_used_file,

@@ -329,7 +329,7 @@ fn summary(o: &mut Object<'_>, d: &DigestSnapshot<KeptText>) {
     o.maybe("digest", d.texts.as_ref().map(|t| &*t.digest));
     o.maybe("text", d.texts.as_ref().map(|t| &*t.text));
     o.text("schema", &d.schema);
-    let s = &d.sums;
+    let (s, latency) = (&d.sums.did, &d.sums.latency);
     for (name, n) in [
         ("count", s.count),
         ("total_ns", s.total_ns),
@@ -339,10 +339,10 @@ fn summary(o: &mut Object<'_>, d: &DigestSnapshot<KeptText>) {
         ("rows_examined", s.rows_examined),
         ("rows_affected", s.rows_affected),
         ("no_index", s.no_index),
-        ("max_ns", d.max_ns),
-        ("p50", s.latency.quantile(0.5)),
-        ("p95", s.latency.quantile(0.95)),
-        ("p99", s.latency.quantile(0.99)),
+        ("max_ns", s.max_ns),
+        ("p50", latency.quantile(0.5)),
+        ("p95", latency.quantile(0.95)),
+        ("p99", latency.quantile(0.99)),
         ("first_ms", d.first_seen_us / 1000),
         ("last_ms", d.last_seen_us / 1000),
     ] {
@@ -354,12 +354,12 @@ fn summary(o: &mut Object<'_>, d: &DigestSnapshot<KeptText>) {
 fn digests(core: &Core, r: &Request) -> Response {
     let mut all: Vec<_> = core.stats.snapshots().collect();
     let key: fn(&DigestSnapshot<KeptText>) -> u64 = match r.query.get("order").map_or("total", |o| &**o) {
-        "count" => |d| d.sums.count,
-        "errors" => |d| d.sums.errors,
-        "examined" => |d| d.sums.rows_examined,
+        "count" => |d| d.sums.did.count,
+        "errors" => |d| d.sums.did.errors,
+        "examined" => |d| d.sums.did.rows_examined,
         "p99" => |d| d.sums.latency.quantile(0.99),
-        "locks" => |d| d.sums.locks_ns,
-        _ => |d| d.sums.total_ns,
+        "locks" => |d| d.sums.did.locks_ns,
+        _ => |d| d.sums.did.total_ns,
     };
     all.sort_by_cached_key(|d| std::cmp::Reverse(key(d)));
     json(|o| {
@@ -373,7 +373,7 @@ fn digests(core: &Core, r: &Request) -> Response {
 fn digest(site: &Site, r: &Request, signed: &Signed) -> Response {
     let wanted = r.query.get("digest").map_or("", |d| &**d);
     let found = site.core().stats.snapshots().filter(|d| d.texts.as_ref().is_some_and(|t| t.digest == wanted));
-    let Some(d) = found.max_by_key(|d| d.sums.total_ns) else {
+    let Some(d) = found.max_by_key(|d| d.sums.did.total_ns) else {
         return Response::error(404, "no such statement is kept");
     };
     let sample = d.texts.as_ref().map(|t| t.sample.to_string()).unwrap_or_default();

@@ -161,9 +161,9 @@ fn latency(out: &mut String) {
 
 fn digests(core: &Core, out: &mut String) {
     let mut all: Vec<_> = core.stats.snapshots_with(false).collect();
-    all.sort_by_cached_key(|d| std::cmp::Reverse(d.sums.total_ns));
+    all.sort_by_cached_key(|d| std::cmp::Reverse(d.sums.did.total_ns));
     all.truncate(MOST_DIGESTS);
-    let lists: [(&str, &str, fn(&gannet_telemetry::Sums) -> f64); 7] = [
+    let lists: [(&str, &str, fn(&gannet_telemetry::Did) -> f64); 7] = [
         ("total", "The total count of events statements by digest.", |s| s.count as f64),
         ("seconds_total", "The total time of events statements by digest.", |s| s.total_ns as f64 / 1e9),
         ("errors_total", "The errors of events statements by digest.", |s| s.errors as f64),
@@ -177,7 +177,8 @@ fn digests(core: &Core, out: &mut String) {
         metric(out, &name, "counter", help);
         for d in &all {
             let digest = d.texts.as_ref().map_or("", |t| &t.digest);
-            let _ = writeln!(out, "{name}{{digest=\"{digest}\",schema=\"{}\"}} {}", quoted(&d.schema), value(&d.sums));
+            let _ =
+                writeln!(out, "{name}{{digest=\"{digest}\",schema=\"{}\"}} {}", quoted(&d.schema), value(&d.sums.did));
         }
     }
 }

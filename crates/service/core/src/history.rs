@@ -10,7 +10,7 @@ use gannet_base::Sequence;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_parser::{LexMode, digest};
-use gannet_telemetry::{DigestKey, Execution, Work, WorkCells};
+use gannet_telemetry::{DigestKey, Execution, Rare, WorkCells};
 use gannet_types::ErrorCode;
 use std::collections::VecDeque;
 use std::sync::OnceLock;
@@ -28,10 +28,6 @@ const TEXT_WORDS: usize = 16;
 const MOST_REST: usize = 4 << 20;
 /// What they keep.
 static REST: AtomicUsize = AtomicUsize::new(0);
-/// Figures of an execution: see [`figures`].
-const FIGURES: usize = 6;
-/// Those that most executions have not: see [`rare`].
-const RARE: usize = 3;
 
 /// What a session's statement leaves when it has ended.
 pub struct Ended<'a> {
@@ -126,18 +122,24 @@ impl Event {
     }
 }
 
-/// One place of the ring. `sequence` guards the atomics.
+/// One place of the ring. `sequence` guards the atomics. A statement whose text the place has writes the first line alone.
+#[derive(Default)]
+#[repr(C, align(64))]
 struct Place {
     sequence: Sequence,
-    number: AtomicU64,
     started_ns: AtomicU64,
-    digest: [AtomicU64; 2],
+    latency_ns: AtomicU64,
+    rows_sent: AtomicU64,
+    rows_examined: AtomicU64,
+    rows_affected: AtomicU64,
+    /// Bits from the highest on: 32 the default database, 16 the error, 8 the command, 8 flags.
+    kind: AtomicU64,
     /// Which text `text` has: see [`Running::text`].
     which: AtomicU64,
-    schema: AtomicU32,
+    /// Of the text.
+    digest: [AtomicU64; 2],
     /// The whole text's length.
     length: AtomicU32,
-    figures: [AtomicU64; FIGURES],
     text: [AtomicU64; TEXT_WORDS],
     /// What simple statements have not.
     more: OnceLock<Box<More>>,
@@ -147,8 +149,9 @@ struct Place {
 struct More {
     /// What it added to the counters, if it added anything.
     work: WorkCells,
-    /// The same of locks, processor time, warnings.
-    rare: [AtomicU64; RARE],
+    locks_ns: AtomicU64,
+    cpu_ns: AtomicU64,
+    warnings: AtomicU64,
     /// What is long or rare: the start of a text that the words do not hold, and the words of an error.
     rest: Mutex<Rest>,
 }
@@ -172,19 +175,22 @@ impl Drop for More {
 }
 
 /// A session's last statements.
+#[repr(C)]
 pub struct History {
-    /// Made by the first statement: a connection that says nothing needs no memory for it.
-    places: OnceLock<Box<[Place; KEPT]>>,
     /// Statements so far. Its session writes it.
     count: AtomicU64,
+    /// Made by the first statement: a connection that says nothing needs no memory for it.
+    places: OnceLock<Box<[Place; KEPT]>>,
     /// The last one up to this is not shown as the current one.
     forgotten: AtomicU64,
+    /// Those up to this are not shown among the last ones.
+    cleared: AtomicU64,
 }
 
 /// What the process list has of the statement that ends.
 pub struct Running<'a> {
     pub command: Activity,
-    /// Which text it is, where it comes again; 0 otherwise.
+    /// Which text it is, where it comes again, with the same digest; 0 otherwise.
     pub text: u64,
     /// Length of the text in bytes.
     pub length: u32,
@@ -199,87 +205,53 @@ const NO_INDEX: u64 = 2;
 const CUT: u64 = 4;
 const HAS_RARE: u64 = 8;
 
-fn rare(e: &Execution) -> [u64; RARE] {
-    [e.locks_ns, e.cpu_ns, e.warnings]
-}
-
-fn figures(e: &Execution, command: Activity, error: u16, cut: bool) -> [u64; FIGURES] {
-    let flags = if e.work.is_some() { HAS_WORK } else { 0 } | if e.no_index { NO_INDEX } else { 0 };
-    let flags = flags | if cut { CUT } else { 0 };
-    let flags = flags | if rare(e) == [0; RARE] { 0 } else { HAS_RARE };
-    [
-        e.latency_ns,
-        e.rows_sent,
-        e.rows_examined,
-        e.rows_affected,
-        e.end_unix_us,
-        u64::from(error) << 16 | (command as u64) << 8 | flags,
-    ]
-}
-
-fn execution(f: [u64; FIGURES], work: Work, rare: [u64; RARE]) -> (Execution, Activity, u16) {
-    let [latency_ns, rows_sent, rows_examined, rows_affected, end_unix_us, last] = f;
-    let [locks_ns, cpu_ns, warnings] = if last & HAS_RARE != 0 { rare } else { [0; RARE] };
-    let error = (last >> 16) as u16;
-    let execution = Execution {
-        latency_ns,
-        error: error != 0,
-        locks_ns,
-        cpu_ns,
-        warnings,
-        rows_sent,
-        rows_examined,
-        rows_affected,
-        no_index: last & NO_INDEX != 0,
-        work: (last & HAS_WORK != 0).then_some(work),
-        end_unix_us,
-    };
-    (execution, Activity::of((last >> 8) as u8), error)
-}
-
 impl Default for History {
     fn default() -> Self {
-        History { places: OnceLock::new(), count: AtomicU64::new(0), forgotten: AtomicU64::new(0) }
+        let [count, forgotten, cleared] = [const { AtomicU64::new(0) }; 3];
+        History { places: OnceLock::new(), count, forgotten, cleared }
     }
 }
 
 impl Place {
-    fn new() -> Self {
-        Place {
-            sequence: Sequence::new(),
-            number: AtomicU64::new(0),
-            started_ns: AtomicU64::new(0),
-            digest: Default::default(),
-            which: AtomicU64::new(0),
-            schema: AtomicU32::new(0),
-            length: AtomicU32::new(0),
-            figures: Default::default(),
-            text: Default::default(),
-            more: OnceLock::new(),
-        }
-    }
-
-    /// What is in it; `None`: nothing, or its session is writing.
-    fn read(&self, thread: u64, mode: LexMode) -> Option<Event> {
+    /// What is in it, the ring's place `at`; `None`: nothing, or its session is writing.
+    fn read(&self, at: usize, thread: u64, mode: LexMode) -> Option<Event> {
         let load = |a: &AtomicU64| a.load(Relaxed);
         let (mut event, length, words, rest) = self.sequence.read(|| {
-            let (figures, more) = (self.figures.each_ref().map(load), self.more.get());
-            let work = more.map_or(Work::default(), |more| more.work.read());
-            let rare = more.map_or([0; RARE], |more| more.rare.each_ref().map(load));
-            let (execution, command, error) = execution(figures, work, rare);
+            let (kind, more) = (load(&self.kind), self.more.get());
+            let (flags, error) = (kind & 0xff, (kind >> 16) as u16);
+            let of = |cell: fn(&More) -> &AtomicU64| {
+                more.filter(|_| flags & HAS_RARE != 0).map_or(0, |more| load(cell(more)))
+            };
+            let rare = Rare {
+                error: error != 0,
+                no_index: flags & NO_INDEX != 0,
+                locks_ns: of(|more| &more.locks_ns),
+                cpu_ns: of(|more| &more.cpu_ns),
+                warnings: of(|more| &more.warnings),
+                work: more.filter(|_| flags & HAS_WORK != 0).map(|more| more.work.read()),
+            };
+            let execution = Execution {
+                latency_ns: load(&self.latency_ns),
+                rows_sent: load(&self.rows_sent),
+                rows_examined: load(&self.rows_examined),
+                rows_affected: load(&self.rows_affected),
+                end_unix_us: 0,
+                rare: rare.if_any(),
+            };
             let digest = u128::from(load(&self.digest[0])) << 64 | u128::from(load(&self.digest[1]));
             let event = Event {
-                number: load(&self.number),
+                // The first statement goes to the first place, and the places are written in turn.
+                number: (self.sequence.writes() * KEPT as u64 + at as u64 + 1).saturating_sub(KEPT as u64),
                 thread,
                 started_ns: load(&self.started_ns),
                 execution,
                 digest: (digest != 0).then_some(DigestKey(digest)),
-                schema: self.schema.load(Relaxed),
-                command,
+                schema: (kind >> 32) as u32,
+                command: Activity::of((kind >> 8) as u8),
                 error,
                 said: String::new(),
                 raw: Vec::new(),
-                cut: figures[FIGURES - 1] & CUT != 0,
+                cut: flags & CUT != 0,
                 mode,
             };
             let rest = more.map_or_else(Rest::default, |more| more.rest.lock().clone());
@@ -303,38 +275,26 @@ impl History {
     #[inline]
     pub fn add(&self, running: &Running<'_>, ended: &Ended<'_>) {
         let count = self.count.load(Relaxed);
-        let places = self.places.get_or_init(|| Box::new(std::array::from_fn(|_| Place::new())));
+        let places = self.places.get_or_init(Box::default);
         let place = &places[(count % KEPT as u64) as usize];
-        let digest = ended.digest.map_or(0, |d| d.0);
-        let error = ended.error.map_or(0, |(number, _)| number);
+        let e = ended.execution;
         place.sequence.write(|| {
-            let long = running.length as usize > TEXT_WORDS * 8;
-            let has_rest = long || ended.error.is_some();
-            let kept = !has_rest || place.keep_rest(running, ended);
-            let cut = long && !kept;
-            place.number.store(count + 1, Relaxed);
+            let mut kind = u64::from(ended.schema) << 32 | (running.command as u64) << 8;
+            if running.length as usize > TEXT_WORDS * 8 || ended.error.is_some() {
+                kind |= place.keep_rest(running, ended);
+            }
+            if let Some(rare) = &e.rare {
+                kind |= place.keep_rare(rare);
+            }
+            if kind & CUT != 0 || running.text == 0 || running.text != place.which.load(Relaxed) {
+                place.keep_text(running, ended.digest);
+            }
             place.started_ns.store(ended.started_ns, Relaxed);
-            place.digest[0].store((digest >> 64) as u64, Relaxed);
-            place.digest[1].store(digest as u64, Relaxed);
-            place.schema.store(ended.schema, Relaxed);
-            place.length.store(running.length, Relaxed);
-            if cut || running.text == 0 || running.text != place.which.load(Relaxed) {
-                place.keep_text(running);
-            }
-            place
-                .figures
-                .iter()
-                .zip(figures(ended.execution, running.command, error, cut))
-                .for_each(|(to, n)| to.store(n, Relaxed));
-            if let Some(work) = &ended.execution.work {
-                let more = place.more.get_or_init(Box::default);
-                more.work.put(work);
-            }
-            let rare = rare(ended.execution);
-            if rare != [0; RARE] {
-                let more = place.more.get_or_init(Box::default);
-                more.rare.iter().zip(rare).for_each(|(to, n)| to.store(n, Relaxed));
-            }
+            place.latency_ns.store(e.latency_ns, Relaxed);
+            place.rows_sent.store(e.rows_sent, Relaxed);
+            place.rows_examined.store(e.rows_examined, Relaxed);
+            place.rows_affected.store(e.rows_affected, Relaxed);
+            place.kind.store(kind, Relaxed);
         });
         self.count.store(count + 1, Relaxed);
     }
@@ -347,7 +307,9 @@ impl History {
     /// Those that are kept, the oldest first. One that its session is writing over is left out.
     pub fn events(&self, thread: u64, mode: LexMode) -> Vec<Event> {
         let Some(places) = self.places.get() else { return Vec::new() };
-        let mut events: Vec<Event> = places.iter().filter_map(|p| p.read(thread, mode)).collect();
+        let cleared = self.cleared.load(Relaxed);
+        let all = places.iter().enumerate().filter_map(|(at, p)| p.read(at, thread, mode));
+        let mut events: Vec<Event> = all.filter(|e| e.number > cleared).collect();
         events.sort_unstable_by_key(|e| e.number);
         events
     }
@@ -355,7 +317,8 @@ impl History {
     /// The last one that has ended.
     pub fn last(&self, thread: u64, mode: LexMode) -> Option<Event> {
         let at = self.count.load(Relaxed).checked_sub(1).filter(|at| *at >= self.forgotten.load(Relaxed))?;
-        self.places.get()?[(at % KEPT as u64) as usize].read(thread, mode)
+        let at = (at % KEPT as u64) as usize;
+        self.places.get()?[at].read(at, thread, mode)
     }
 
     /// The last one that has ended is not shown as the current one any more.
@@ -365,15 +328,16 @@ impl History {
 
     /// Forgets them; those that end meanwhile may stay.
     pub fn clear(&self) {
-        // The session is the only writer of its places: a number that is not there any more hides what they hold.
-        if let Some(places) = self.places.get() {
-            places.iter().for_each(|p| p.number.store(0, Relaxed));
-        }
+        self.cleared.store(self.count.load(Relaxed), Relaxed);
     }
 }
 
 impl Place {
-    fn keep_text(&self, running: &Running<'_>) {
+    fn keep_text(&self, running: &Running<'_>, digest: Option<DigestKey>) {
+        let digest = digest.map_or(0, |d| d.0);
+        self.digest[0].store((digest >> 64) as u64, Relaxed);
+        self.digest[1].store(digest as u64, Relaxed);
+        self.length.store(running.length, Relaxed);
         self.which.store(running.text, Relaxed);
         let words = (running.length as usize).div_ceil(8);
         for (to, from) in self.text.iter().zip(running.words).take(words) {
@@ -381,15 +345,34 @@ impl Place {
         }
     }
 
-    /// `false`: there is no room for it.
+    /// Keeps what most statements have nothing of. Returns the flags that say so.
     #[cold]
-    fn keep_rest(&self, running: &Running<'_>, ended: &Ended<'_>) -> bool {
+    fn keep_rare(&self, rare: &Rare) -> u64 {
+        let more = self.more.get_or_init(Box::default);
+        more.locks_ns.store(rare.locks_ns, Relaxed);
+        more.cpu_ns.store(rare.cpu_ns, Relaxed);
+        more.warnings.store(rare.warnings, Relaxed);
+        rare.work.iter().for_each(|work| more.work.put(work));
+        HAS_RARE | if rare.work.is_some() { HAS_WORK } else { 0 } | if rare.no_index { NO_INDEX } else { 0 }
+    }
+
+    /// Keeps an error and a long text. Returns the bits of `kind` for them: there may be no room for the text.
+    #[cold]
+    fn keep_rest(&self, running: &Running<'_>, ended: &Ended<'_>) -> u64 {
+        let (number, said) = ended.error.unwrap_or((0, ""));
+        let long = running.length as usize > TEXT_WORDS * 8;
+        let kept = self.keep_words(running, long, said);
+        u64::from(number) << 16 | if long && !kept { CUT } else { 0 }
+    }
+
+    /// `false`: there is no room for them.
+    fn keep_words(&self, running: &Running<'_>, is_long: bool, said: &str) -> bool {
         let rest = &mut *self.more.get_or_init(Box::default).rest.lock();
         rest.text.clear();
         rest.said.clear();
-        let (before, said) = (rest.bytes(), ended.error.map_or("", |(_, said)| said));
+        let before = rest.bytes();
         let long = running.long.lock();
-        let text = long.as_deref().filter(|_| running.length as usize > TEXT_WORDS * 8).unwrap_or_default();
+        let text = long.as_deref().filter(|_| is_long).unwrap_or_default();
         let text = &text[..text.len().min(TEXT_BYTES + 4)];
         let wanted = text.len().max(rest.text.capacity()) + said.len().max(rest.said.capacity());
         if wanted > before && REST.load(Relaxed) + (wanted - before) > MOST_REST {

@@ -4,11 +4,10 @@
 //! earlier one are nothing.
 
 use crate::kept::KeptText;
-use crate::ledger::{Cells, Did};
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use gannet_parser::LexMode;
-use gannet_telemetry::Execution;
+use gannet_telemetry::{Cells, Did, Execution};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,7 +22,6 @@ pub struct Instance {
     /// The session's statement that prepared it.
     pub event: u64,
     pub prepare_ns: u64,
-    round: AtomicU64,
     cells: Cells,
     again: AtomicU64,
 }
@@ -42,15 +40,14 @@ impl Instance {
         (text, mode): (Arc<[u8]>, LexMode),
         (event, prepare_ns): (u64, u64),
     ) -> Instance {
-        let (round, again) = Default::default();
-        Instance { number, name, text, mode, event, prepare_ns, round, cells: Cells::new(), again }
+        Instance { number, name, text, mode, event, prepare_ns, cells: Cells::default(), again: AtomicU64::new(0) }
     }
 
     /// It was executed. Called by its session alone.
     #[inline]
     pub fn did(&self, e: &Execution, rounds: &Rounds) {
         self.renew(rounds);
-        self.cells.add(e);
+        self.cells.add_owned(e);
     }
 
     /// It is prepared anew. Called by its session alone.
@@ -62,11 +59,16 @@ impl Instance {
     #[inline]
     fn renew(&self, rounds: &Rounds) {
         let now = rounds.0.load(Relaxed);
-        if self.round.load(Relaxed) != now {
-            self.cells.clear();
-            self.again.store(0, Relaxed);
-            self.round.store(now, Relaxed);
+        if self.cells.round.load(Relaxed) != now {
+            self.begin(now);
         }
+    }
+
+    #[cold]
+    fn begin(&self, round: u64) {
+        self.cells.clear();
+        self.again.store(0, Relaxed);
+        self.cells.round.store(round, Relaxed);
     }
 
     /// Its text, without passwords.
@@ -76,7 +78,7 @@ impl Instance {
 
     /// What it was used for.
     pub fn used(&self, rounds: &Rounds) -> Used {
-        if self.round.load(Relaxed) != rounds.0.load(Relaxed) {
+        if self.cells.round.load(Relaxed) != rounds.0.load(Relaxed) {
             return Used { did: Did::default(), again: 0 };
         }
         Used { did: self.cells.read(), again: self.again.load(Relaxed) }

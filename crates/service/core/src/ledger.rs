@@ -15,7 +15,8 @@ use crate::waited::{SessionWaits, Waits, Whose};
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
 use gannet_exec::spill::Figures;
-use gannet_telemetry::{Counter, Execution, Scope, SessionCounters, Work, WorkCells};
+pub use gannet_telemetry::Did;
+use gannet_telemetry::{Cells, Counter, Execution, Scope, SessionCounters};
 use gannet_types::ErrorCode;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -59,84 +60,6 @@ impl Kind {
     }
 }
 
-/// Sums over executions of statements; all are sums but two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Did {
-    pub count: u64,
-    pub total_ns: u64,
-    /// `u64::MAX` without any.
-    pub min_ns: u64,
-    pub max_ns: u64,
-    pub locks_ns: u64,
-    pub cpu_ns: u64,
-    pub errors: u64,
-    pub warnings: u64,
-    pub rows_affected: u64,
-    pub rows_sent: u64,
-    pub rows_examined: u64,
-    pub no_index: u64,
-    /// Of the counters of [`gannet_telemetry::WORK`], and the most memory.
-    pub work: Work,
-}
-
-impl Default for Did {
-    fn default() -> Self {
-        Did {
-            count: 0,
-            total_ns: 0,
-            min_ns: u64::MAX,
-            max_ns: 0,
-            locks_ns: 0,
-            cpu_ns: 0,
-            errors: 0,
-            warnings: 0,
-            rows_affected: 0,
-            rows_sent: 0,
-            rows_examined: 0,
-            no_index: 0,
-            work: Work::default(),
-        }
-    }
-}
-
-impl Did {
-    /// One execution.
-    pub fn of(e: &Execution) -> Did {
-        Did {
-            count: 1,
-            total_ns: e.latency_ns,
-            min_ns: e.latency_ns,
-            max_ns: e.latency_ns,
-            locks_ns: e.locks_ns,
-            cpu_ns: e.cpu_ns,
-            errors: e.error.into(),
-            warnings: e.warnings,
-            rows_affected: e.rows_affected,
-            rows_sent: e.rows_sent,
-            rows_examined: e.rows_examined,
-            no_index: e.no_index.into(),
-            work: e.work.unwrap_or_default(),
-        }
-    }
-
-    /// Adds what others did.
-    pub fn add(&mut self, other: &Did) {
-        self.count += other.count;
-        self.total_ns += other.total_ns;
-        self.min_ns = self.min_ns.min(other.min_ns);
-        self.max_ns = self.max_ns.max(other.max_ns);
-        self.locks_ns += other.locks_ns;
-        self.cpu_ns += other.cpu_ns;
-        self.errors += other.errors;
-        self.warnings += other.warnings;
-        self.rows_affected += other.rows_affected;
-        self.rows_sent += other.rows_sent;
-        self.rows_examined += other.rows_examined;
-        self.no_index += other.no_index;
-        self.work.add(&other.work);
-    }
-}
-
 /// What was done, by kind.
 pub type Deeds = BTreeMap<Kind, Did>;
 
@@ -173,90 +96,6 @@ pub fn add_errors(to: &mut Errors, more: &Errors) {
     more.iter().for_each(|(number, raised)| to.entry(*number).or_default().add(raised));
 }
 
-/// Cells of one kind, written by one session.
-pub(crate) struct Cells {
-    kind: AtomicU16,
-    sums: [AtomicU64; PLAIN],
-    /// Made by the first statement that has any.
-    work: OnceLock<Box<WorkCells>>,
-    min_ns: AtomicU64,
-    max_ns: AtomicU64,
-}
-
-/// Sums of [`Did`] but those of [`Work`].
-const PLAIN: usize = 10;
-
-impl Cells {
-    pub(crate) fn new() -> Self {
-        Cells {
-            kind: AtomicU16::new(0),
-            sums: [const { AtomicU64::new(0) }; PLAIN],
-            work: OnceLock::new(),
-            min_ns: AtomicU64::new(u64::MAX),
-            max_ns: AtomicU64::new(0),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn add(&self, e: &Execution) {
-        let [count, total, locks, cpu, errors, warnings, affected, sent, examined, no_index] = &self.sums;
-        let bump = |cell: &AtomicU64, n: u64| cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
-        bump(count, 1);
-        bump(total, e.latency_ns);
-        // Of a simple statement most are zero, and their lines stay untouched.
-        for (cell, n) in [
-            (locks, e.locks_ns),
-            (cpu, e.cpu_ns),
-            (errors, e.error.into()),
-            (warnings, e.warnings),
-            (affected, e.rows_affected),
-            (sent, e.rows_sent),
-            (examined, e.rows_examined),
-            (no_index, e.no_index.into()),
-        ] {
-            if n != 0 {
-                bump(cell, n);
-            }
-        }
-        if let Some(done) = &e.work {
-            self.work.get_or_init(Box::default).add_owned(done);
-        }
-        if e.latency_ns < self.min_ns.load(Relaxed) {
-            self.min_ns.store(e.latency_ns, Relaxed);
-        }
-        if e.latency_ns > self.max_ns.load(Relaxed) {
-            self.max_ns.store(e.latency_ns, Relaxed);
-        }
-    }
-
-    pub(crate) fn read(&self) -> Did {
-        let sums = self.sums.each_ref().map(|n| n.load(Relaxed));
-        let [count, total_ns, locks_ns, cpu_ns, errors, warnings, rows_affected, rows_sent, rows_examined, no_index] =
-            sums;
-        Did {
-            count,
-            total_ns,
-            min_ns: self.min_ns.load(Relaxed),
-            max_ns: self.max_ns.load(Relaxed),
-            locks_ns,
-            cpu_ns,
-            errors,
-            warnings,
-            rows_affected,
-            rows_sent,
-            rows_examined,
-            no_index,
-            work: self.work.get().map_or(Work::default(), |work| work.read()),
-        }
-    }
-
-    pub(crate) fn clear(&self) {
-        self.work.get().iter().for_each(|work| work.clear());
-        self.sums.iter().chain([&self.max_ns]).for_each(|n| n.store(0, Relaxed));
-        self.min_ns.store(u64::MAX, Relaxed);
-    }
-}
-
 /// Kinds that a session counts in cells of their own; further ones are behind a lock.
 const OWN: usize = 8;
 
@@ -274,12 +113,16 @@ pub enum Part {
 
 const PARTS: [Part; 6] = [Part::Statements, Part::Errors, Part::Transactions, Part::Waits, Part::Status, Part::Memory];
 
-/// What one session did. Written by the session alone.
+/// What one session did. Written by the session alone. What each statement reads is in front.
 #[derive(Default)]
+#[repr(C)]
 pub struct SessionDeeds {
+    /// The kinds of the cells in `own`; 0: these are nobody's yet.
+    kinds: [AtomicU16; OWN],
+    /// Their rounds are beside the sums: see [`Cells::round`].
+    own: [OnceLock<Box<Cells>>; OWN],
     /// The rounds that the cells are of.
     rounds: [AtomicU64; PARTS.len()],
-    own: [OnceLock<Box<Cells>>; OWN],
     others: Mutex<Deeds>,
     errors: Mutex<Errors>,
     /// Its transactions.
@@ -289,18 +132,27 @@ pub struct SessionDeeds {
 }
 
 impl SessionDeeds {
+    /// Its cells for a kind, if it has some.
     #[inline]
+    fn of_kind(&self, kind: Kind) -> Option<&Cells> {
+        let at = self.kinds.iter().position(|k| k.load(Relaxed) == kind.0)?;
+        self.own[at].get().map(|cells| &**cells)
+    }
+
+    /// Adds a statement, of whatever kind.
     fn add(&self, kind: Kind, e: &Execution) {
-        for place in &self.own {
-            let cells = place.get_or_init(|| Box::new(Cells::new()));
-            match cells.kind.load(Relaxed) {
-                0 => cells.kind.store(kind.0, Relaxed),
-                n if n == kind.0 => {}
-                _ => continue,
-            }
-            return cells.add(e);
+        if let Some(cells) = self.of_kind(kind) {
+            return cells.add_owned(e);
         }
-        self.others.lock().entry(kind).or_default().add(&Did::of(e));
+        match self.kinds.iter().position(|k| k.load(Relaxed) == 0) {
+            Some(at) => {
+                let cells = self.own[at].get_or_init(Box::default);
+                cells.round.store(self.round(Part::Statements), Relaxed);
+                cells.add_owned(e);
+                self.kinds[at].store(kind.0, Relaxed);
+            }
+            None => self.others.lock().entry(kind).or_default().add(&Did::of(e)),
+        }
     }
 
     fn raise(&self, number: u16, handled: bool, at_us: u64) {
@@ -312,24 +164,32 @@ impl SessionDeeds {
         self.rounds[part as usize].load(Relaxed)
     }
 
-    fn clear(&self, part: Part) {
+    /// Begins anew, in this round.
+    fn begin(&self, part: Part, round: u64) {
         match part {
             Part::Statements => {
-                self.own.iter().filter_map(OnceLock::get).for_each(|cells| cells.clear());
+                for cells in self.own.iter().filter_map(OnceLock::get) {
+                    cells.clear();
+                    cells.round.store(round, Relaxed);
+                }
                 self.others.lock().clear();
             }
             Part::Errors => self.errors.lock().clear(),
-            Part::Transactions => self.transacted.clear(),
+            Part::Transactions => {
+                self.transacted.clear();
+                self.transacted.round.store(round, Relaxed);
+            }
             Part::Waits | Part::Status | Part::Memory => {}
         }
+        self.rounds[part as usize].store(round, Relaxed);
     }
 
     fn deeds(&self) -> Deeds {
         let mut all = self.others.lock().clone();
-        for cells in self.own.iter().filter_map(OnceLock::get) {
-            let did = cells.read();
+        for (kind, cells) in self.kinds.iter().zip(&self.own) {
+            let did = cells.get().map_or(Did::default(), |cells| cells.read());
             if did.count > 0 {
-                all.entry(Kind(cells.kind.load(Relaxed))).or_default().add(&did);
+                all.entry(Kind(kind.load(Relaxed))).or_default().add(&did);
             }
         }
         all
@@ -444,6 +304,16 @@ impl Ledger {
     /// A statement of the session has ended. Called by the session alone.
     #[inline]
     pub fn did(&self, session: &SessionDeeds, who: impl Fn() -> (String, String), kind: Kind, e: &Execution) {
+        let round = self.round(Part::Statements);
+        match session.of_kind(kind).filter(|cells| cells.round.load(Relaxed) == round) {
+            Some(cells) => cells.add_owned(e),
+            None => self.did_first(session, who, kind, e),
+        }
+    }
+
+    /// The same of the first statement of a kind, or of a round.
+    #[cold]
+    fn did_first(&self, session: &SessionDeeds, who: impl Fn() -> (String, String), kind: Kind, e: &Execution) {
         self.renew_if_old(session, who, Part::Statements);
         session.add(kind, e);
     }
@@ -451,7 +321,9 @@ impl Ledger {
     /// A transaction of the session has ended. Called by the session alone.
     #[inline]
     pub fn transacted(&self, session: &SessionDeeds, who: impl Fn() -> (String, String), ended: &Ended) {
-        self.renew_if_old(session, who, Part::Transactions);
+        if session.transacted.round.load(Relaxed) != self.round(Part::Transactions) {
+            self.renew(session, &who(), Part::Transactions);
+        }
         session.transacted.sum(ended);
     }
 
@@ -473,8 +345,7 @@ impl Ledger {
     fn renew(&self, session: &SessionDeeds, who: &(String, String), part: Part) {
         let round = self.round(part);
         self.keep(who, |of| if self.counts_for(session, part, of) { session.read(part) } else { Account::default() });
-        session.clear(part);
-        session.rounds[part as usize].store(round, Relaxed);
+        session.begin(part, round);
     }
 
     /// The session's cells of a part belong to a sum still.
@@ -496,8 +367,7 @@ impl Ledger {
         });
         session.waits.forget_all(counters);
         for part in PARTS {
-            session.clear(part);
-            session.rounds[part as usize].store(self.round(part), Relaxed);
+            session.begin(part, self.round(part));
         }
     }
 
@@ -591,6 +461,7 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gannet_telemetry::Rare;
 
     fn who() -> (String, String) {
         ("u".into(), "h".into())
@@ -608,7 +479,8 @@ mod tests {
     fn sessions_count_and_their_accounts_remember() {
         let (ledger, session, counters) = (Ledger::default(), SessionDeeds::default(), SessionCounters::new());
         let slow = Execution { latency_ns: 9, rows_sent: 2, ..Execution::default() };
-        let quick = Execution { latency_ns: 4, error: true, ..Execution::default() };
+        let quick =
+            Execution { latency_ns: 4, rare: Rare { error: true, ..Rare::default() }.if_any(), ..Execution::default() };
         [&slow, &quick].iter().for_each(|e| ledger.did(&session, who, select(), e));
         ledger.did(&session, who, Kind::of(Activity::Execute, None, 0), &slow);
         let deeds = ledger.deeds(&session);

@@ -19,7 +19,7 @@ use gannet_base::sync::{Mutex, RwLock};
 use gannet_exec::spill::{Figures, Taken};
 use gannet_parser::LexMode;
 use gannet_runtime::{Interrupt, LastWord, TaskContext, Wait, Waker};
-use gannet_telemetry::{Counter, Execution, SessionCounters, Work, count};
+use gannet_telemetry::{Counter, Execution, Rare, SessionCounters, Work, count};
 use gannet_wire::compress::Algorithm;
 use gannet_wire::tls::Agreed;
 use std::borrow::Cow;
@@ -36,8 +36,8 @@ const LIST_BYTES: usize = 65_535;
 /// A longer text is cut before secrets are looked for in it.
 const LONG_INFO: usize = 1 << 20;
 
-/// What others see of a session. In this order in memory: what each statement writes lies together.
-#[repr(C)]
+/// What others see of a session. In this order in memory: what each statement writes lies together, on two lines.
+#[repr(C, align(64))]
 pub struct Entry {
     /// Connection id.
     pub id: u64,
@@ -47,20 +47,21 @@ pub struct Entry {
     since_ns: AtomicU64,
     activity: AtomicU8,
     info_sequence: Sequence,
-    /// Start of the current statement's text. `info_len` is its whole length; `info_sequence` guards both.
+    /// Length of the current statement's text.
     info_len: AtomicU32,
-    info: [AtomicU64; INFO_WORDS],
     /// Which text it is, see [`Entry::new_text`]; 0: one that comes once.
     info_text: AtomicU64,
+    /// The statements that have ended.
+    pub history: History,
+    /// What its statements did.
+    pub deeds: SessionDeeds,
+    /// Start of the text. `info_sequence` guards it and its length.
+    info: [AtomicU64; INFO_WORDS],
     texts: AtomicU64,
     /// The text when it is longer than what the words hold.
     long_info: Mutex<Option<Vec<u8>>>,
-    /// The statements that have ended.
-    pub history: History,
     /// How the text is read: by the session's `sql_mode`.
     mode: Mutex<LexMode>,
-    /// What its statements did.
-    pub deeds: SessionDeeds,
     /// Its variables, as they were at the end of its last command.
     pub variables: Mutex<Option<SessionVars>>,
     /// Its prepared statements.
@@ -254,7 +255,8 @@ impl Entry {
         let (command, started_ns) = self.activity();
         let number = self.history.count() + 1;
         let mut event = Event::running(self.id, number, command, (started_ns, now_ns), text, self.mode());
-        event.execution.work = Some(Work { memory: self.memory.of_statement(), ..Work::default() });
+        let work = Some(Work { memory: self.memory.of_statement(), ..Work::default() });
+        event.execution.rare = Some(Rare { work, ..Rare::default() });
         Some(event)
     }
 

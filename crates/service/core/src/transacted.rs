@@ -161,8 +161,9 @@ impl Cells {
     #[inline]
     fn add(&self, ns: u64) {
         let [count, total, min, max] = &self.0;
-        count.store(count.load(Relaxed).wrapping_add(1), Relaxed);
-        total.store(total.load(Relaxed).wrapping_add(ns), Relaxed);
+        let bump = |cell: &AtomicU64, n: u64| cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
+        bump(count, 1);
+        bump(total, ns);
         if ns < min.load(Relaxed) {
             min.store(ns, Relaxed);
         }
@@ -181,15 +182,19 @@ impl Cells {
     }
 }
 
-/// The transactions of one session. Written by the session alone.
+/// The transactions of one session. Written by the session alone: the sums have a line, and what each one looks at
+/// besides is on the next.
 #[derive(Default)]
+#[repr(C, align(64))]
 pub struct Transacted {
     /// READ WRITE, READ ONLY.
     sums: [Cells; 2],
-    /// Made by the first one.
-    places: OnceLock<Box<[Place; KEPT]>>,
+    /// Of which round they are.
+    pub(crate) round: AtomicU64,
     /// Those that were kept.
     count: AtomicU64,
+    /// Made by the first one.
+    places: OnceLock<Box<[Place; KEPT]>>,
     /// The last one up to this is not shown as the current one.
     forgotten: AtomicU64,
     /// When the open one began that is more than a statement; 0: none is open.

@@ -9,7 +9,7 @@ use gannet_core::transacted::{self, How};
 use gannet_core::vars::{GlobalVars, Live, SessionVars, VarValue, defaults};
 use gannet_engine::Isolation;
 use gannet_parser::LexMode;
-use gannet_telemetry::{Counter, DigestKey, DigestTexts, Execution, WORK, Work, add};
+use gannet_telemetry::{Counter, DigestKey, DigestTexts, Execution, Rare, WORK, Work, add};
 use std::sync::Arc;
 
 const SESSIONS: u64 = 10_000;
@@ -42,8 +42,9 @@ fn live(registry: &Registry, entry: &Entry, number: u64, globals: &GlobalVars) {
         let text = if n % 5 == 4 { &long[..] } else { "SELECT c FROM sbtest1 WHERE id = 123456" };
         entry.begin(Activity::Query, n, text.as_bytes());
         let work = (n % 4 == 3).then_some(Work { counters: [1; WORK.len()], memory: 1 });
-        let execution = Execution { latency_ns: 1000 + n, rows_sent: 1, work, ..Execution::default() };
         let error = (n == 7).then_some((1062, "Duplicate entry '1' for key 'PRIMARY'"));
+        let rare = Rare { error: error.is_some(), work, ..Rare::default() }.if_any();
+        let execution = Execution { latency_ns: 1000 + n, rows_sent: 1, rare, ..Execution::default() };
         registry.did(entry, Some(kinds[(n % 4) as usize]), error.map_or(0, |(n, _)| n), &execution);
         let digest = Some(DigestKey(u128::from(n)));
         entry.ended(&Ended { execution: &execution, digest, started_ns: n, schema: 1, error });

@@ -6,7 +6,7 @@ use gannet_core::registry::{Activity, Entry};
 use gannet_core::statement_log::{Sender, Slow};
 use gannet_parser::LexMode;
 use gannet_runtime::{WallTime, now_ns};
-use gannet_telemetry::{DigestKey, DigestTexts, Execution};
+use gannet_telemetry::{DigestKey, DigestTexts, Execution, Rare};
 use gannet_wire::memcached::parse::{Command, Verb};
 
 /// The kinds of commands as lists show them, in the order of their digests.
@@ -111,8 +111,9 @@ impl Seen {
         let now = now_ns();
         let latency_ns = now.saturating_sub(self.began_ns);
         let error = answer.starts_with(b"SERVER_ERROR") || answer.starts_with(b"CLIENT_ERROR");
+        let rare = Rare { error, ..Rare::default() }.if_any();
         let execution =
-            Execution { latency_ns, error, end_unix_us: turn_us + latency_ns / 1000, ..Execution::default() };
+            Execution { latency_ns, end_unix_us: turn_us + latency_ns / 1000, rare, ..Execution::default() };
         if let Some(digest) = shared.digests.0.get(self.kind) {
             digest.record(&execution);
         }

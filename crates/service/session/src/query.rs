@@ -32,7 +32,7 @@ use gannet_plan::physical::Op;
 use gannet_plan::plan::Intent;
 use gannet_plan::{Plan, PlanKind};
 use gannet_runtime::{Interrupt, now_ns};
-use gannet_telemetry::{Counter, DigestKey, Execution, count};
+use gannet_telemetry::{Counter, DigestKey, Execution, Rare, count};
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, sql_err};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -578,18 +578,15 @@ pub(crate) fn conclude(
     let works = figures.works || session.entry.memory.is_touched();
     let work = works.then(|| counting::work_done(session));
     let cpu_ns = if counting::measures_cpu(session) { counting::cpu_taken(session).min(latency) } else { 0 };
+    let warnings = outcome.as_ref().map_or(0, |_| session.running.diagnostics.warnings.total());
+    let (error, no_index) = (outcome.is_err(), figures.no_index);
     let execution = Execution {
         latency_ns: latency,
-        locks_ns,
-        cpu_ns,
-        error: outcome.is_err(),
-        warnings: outcome.as_ref().map_or(0, |_| session.running.diagnostics.warnings.total()),
         rows_sent: figures.sent,
         rows_examined: figures.examined,
         rows_affected: outcome.as_ref().map_or(0, |done| if done.rows { 0 } else { done.affected }),
-        no_index: figures.no_index,
-        work,
         end_unix_us: ended_us,
+        rare: Rare { error, no_index, locks_ns, cpu_ns, warnings, work }.if_any(),
     };
     if session.server.registry.consumers.collect() {
         let registry = &session.server.registry;

@@ -20,7 +20,7 @@ use gannet_plan::PlanKey;
 use gannet_plan::plan::ResultColumn;
 use gannet_program::{Inner, Place, Program, Raised, Step};
 use gannet_runtime::now_ns;
-use gannet_telemetry::{Counter, Execution, WORK, Work};
+use gannet_telemetry::{Counter, Execution, Rare, WORK, Work};
 use gannet_types::convert;
 use gannet_types::room::Room;
 use gannet_types::{ErrorCode, Level, Result, SqlError, Value, Warning, sql_err};
@@ -452,18 +452,14 @@ impl InnerAccount {
         let memory = session.entry.memory.end_within(self.memory);
         let added = || std::array::from_fn(|i| counters.get(WORK[i]).wrapping_sub(self.work[i]));
         let work = (own.works || memory > 0).then(|| Work { counters: added(), memory });
+        let locks_ns = counters.get(Counter::LockWaitNs).wrapping_sub(self.locks_ns);
         let execution = Execution {
             latency_ns: now_ns().saturating_sub(self.began_ns),
-            error,
-            locks_ns: counters.get(Counter::LockWaitNs).wrapping_sub(self.locks_ns),
-            cpu_ns,
-            warnings,
             rows_sent: own.sent,
             rows_examined: own.examined,
             rows_affected,
-            no_index: own.no_index,
-            work,
             end_unix_us: 0,
+            rare: Rare { error, no_index: own.no_index, locks_ns, cpu_ns, warnings, work }.if_any(),
         };
         to.statement(&execution);
         session.executed.take().iter().for_each(|i| i.did(&execution, &session.server.registry.prepared));

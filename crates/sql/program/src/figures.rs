@@ -86,12 +86,13 @@ impl Figures {
     pub fn statement(&self, e: &Execution) {
         self.statements.note(e.latency_ns);
         let [affected, sent, examined] = [e.rows_affected, e.rows_sent, e.rows_examined];
-        let plain = [e.locks_ns, e.cpu_ns, e.error.into(), e.warnings, affected, sent, examined, e.no_index.into()];
+        let r = e.rare.unwrap_or_default();
+        let plain = [r.locks_ns, r.cpu_ns, r.error.into(), r.warnings, affected, sent, examined, r.no_index.into()];
         // Of a simple statement most are zero: their cells are left alone, which other sessions may have in hand.
         for (cell, n) in self.plain.iter().zip(&plain).filter(|(_, n)| **n != 0) {
             cell.fetch_add(*n, Relaxed);
         }
-        e.work.iter().for_each(|work| self.work.add_shared(work));
+        r.work.iter().for_each(|work| self.work.add_shared(work));
     }
 
     /// The sums over its statements.
@@ -114,7 +115,7 @@ impl Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gannet_telemetry::WORK;
+    use gannet_telemetry::{Rare, WORK};
 
     #[test]
     fn least_and_greatest_are_kept() {
@@ -132,15 +133,12 @@ mod tests {
     fn statements_add_up() {
         const WORKED: Work = Work { counters: [3; WORK.len()], memory: 7 };
         let figures = Figures::default();
-        let one = Execution { latency_ns: 5, rows_sent: 2, work: Some(WORKED), ..Execution::default() };
+        let rare = Rare { work: Some(WORKED), ..Rare::default() };
+        let one = Execution { latency_ns: 5, rows_sent: 2, rare: Some(rare), ..Execution::default() };
         figures.statement(&one);
-        figures.statement(&Execution {
-            error: true,
-            no_index: true,
-            locks_ns: 4,
-            work: Some(Work { memory: 4, ..WORKED }),
-            ..one
-        });
+        let work = Some(Work { memory: 4, ..WORKED });
+        let rare = Some(Rare { error: true, no_index: true, locks_ns: 4, work, ..rare });
+        figures.statement(&Execution { rare, ..one });
         let sums = Sums {
             locks_ns: 4,
             errors: 1,

@@ -301,11 +301,11 @@ impl Tracks {
             if begun {
                 let before = get_list(&mut &*track.latency, get).unwrap_or_default();
                 let grown = since(&latency, &before);
-                found.push((handle.number(), sums.total_ns.saturating_sub(track.total_ns), grown));
+                found.push((handle.number(), sums.did.total_ns.saturating_sub(track.total_ns), grown));
             }
             let mut encoded = Vec::new();
             put_list(&mut encoded, &latency, |out, n| put(out, *n));
-            *track = Track { executions, total_ns: sums.total_ns, latency: encoded.into(), look };
+            *track = Track { executions, total_ns: sums.did.total_ns, latency: encoded.into(), look };
         });
         self.known.retain(|_, track| track.look == look);
         found

@@ -114,7 +114,8 @@ fn forget_history_long(core: &Core) {
 /// `running`: the session whose statement has not ended.
 fn row(state: &State, event: &Event, running: Option<&Entry>) -> Vec<Value> {
     let (e, n) = (&event.execution, Value::UInt);
-    let added = e.work.unwrap_or_default();
+    let rare = e.rare.unwrap_or_default();
+    let added = rare.work.unwrap_or_default();
     // As it was counted, if it still is.
     let counted = event.digest.and_then(|key| state.server.stats.known(key));
     let own = || event.normalised().map(|text| (shown_digest(&text), text));
@@ -134,7 +135,7 @@ fn row(state: &State, event: &Event, running: Option<&Entry>) -> Vec<Value> {
         ps(began),
         ps(began + e.latency_ns),
         ps(e.latency_ns),
-        ps(e.locks_ns),
+        ps(rare.locks_ns),
         text(&event.text().to_string()),
         maybe(digest.as_deref()),
         maybe(digest_text.as_deref()),
@@ -145,21 +146,21 @@ fn row(state: &State, event: &Event, running: Option<&Entry>) -> Vec<Value> {
         Value::Int(event.error.into()),
         if event.error == 0 && running.is_none() { text("00000") } else { maybe(sqlstate.as_deref()) },
         maybe(event.message().map(|s| &s[..s.floor_char_boundary(128)])),
-        n(e.error.into()),
-        n(e.warnings),
+        n(rare.error.into()),
+        n(rare.warnings),
         n(e.rows_affected),
         n(e.rows_sent),
         n(e.rows_examined),
     ]);
     row.extend(super::runtime::worked(|c| added.of(c)).map(n));
     row.extend([
-        n(e.no_index.into()),
+        n(rare.no_index.into()),
         n(0),
         Value::Null,
         Value::Null,
         Value::Int(0),
         n(event.number),
-        ps(e.cpu_ns),
+        ps(rare.cpu_ns),
         // All of it is bounded, and so controlled.
         n(added.memory),
         n(added.memory),

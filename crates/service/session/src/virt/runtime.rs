@@ -176,7 +176,7 @@ pub(super) fn digests(state: &mut State, equals: &Equals<'_>, _: Emit<'_>) -> Re
             near.texts().into_iter().for_each(approach);
         }
         let s = handle.bare();
-        if s.sums.count > 0 {
+        if s.sums.did.count > 0 {
             let [q95, q99, q999] = if quantiles { handle.quantiles([0.95, 0.99, 0.999]) } else { [0; 3] };
             digest(&s, [q95, q99, q999], equals)?;
         }
@@ -214,7 +214,7 @@ pub(super) fn worked(work: impl Fn(Counter) -> u64) -> [u64; 11] {
 
 /// A row of the table of digests.
 fn digest(s: &DigestSnapshot<KeptText>, quantiles: [u64; 3], equals: &Equals<'_>) -> Result<()> {
-    let (n, ps, micros, sums) = (ValueRef::UInt, lent_ps, lent_micros, &s.sums);
+    let (n, ps, micros, sums) = (ValueRef::UInt, lent_ps, lent_micros, &s.sums.did);
     let texts = s.texts.as_deref();
     let sample = texts.map(|t| String::from_utf8_lossy(t.sample.bytes()));
     let work = worked(|c| sums.work.of(c));
@@ -224,9 +224,9 @@ fn digest(s: &DigestSnapshot<KeptText>, quantiles: [u64; 3], equals: &Equals<'_>
         lent_or_null(texts.map(|t| &*t.text)),
         n(sums.count),
         ps(sums.total_ns),
-        ps(s.min_ns.min(s.max_ns)),
+        ps(sums.min_ns.min(sums.max_ns)),
         ps(sums.total_ns.checked_div(sums.count).unwrap_or(0)),
-        ps(s.max_ns),
+        ps(sums.max_ns),
         ps(sums.locks_ns),
         n(sums.errors),
         n(sums.warnings),
