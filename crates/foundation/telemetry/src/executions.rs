@@ -263,11 +263,10 @@ pub struct Cells {
     max_ns: AtomicU64,
     /// For the owner, on the same line: of which round the sums are.
     pub round: AtomicU64,
-    /// Made by the first execution that has any of it.
-    rare: OnceLock<Box<RareCells>>,
+    rare: RareCells,
 }
 
-/// Sums of [`Rare`].
+/// Sums of [`Rare`], on another line.
 #[derive(Default)]
 struct RareCells {
     errors: AtomicU64,
@@ -309,7 +308,7 @@ impl Default for Cells {
             min_ns: AtomicU64::new(NEVER),
             max_ns: zero(),
             round: zero(),
-            rare: OnceLock::new(),
+            rare: RareCells::default(),
         }
     }
 }
@@ -336,10 +335,9 @@ impl Cells {
 
     #[cold]
     fn add_rare(&self, rare: &Rare) {
-        let cells = self.rare.get_or_init(Box::default);
-        cells.sums(rare).into_iter().for_each(|(cell, n)| bump(cell, n));
+        self.rare.sums(rare).into_iter().for_each(|(cell, n)| bump(cell, n));
         if let Some(work) = &rare.work {
-            cells.work.get_or_init(Box::default).add_owned(work);
+            self.rare.work.get_or_init(Box::default).add_owned(work);
         }
     }
 
@@ -353,12 +351,11 @@ impl Cells {
         self.min_ns.fetch_min(e.latency_ns, Relaxed);
         self.max_ns.fetch_max(e.latency_ns, Relaxed);
         if let Some(rare) = &e.rare {
-            let cells = self.rare.get_or_init(Box::default);
-            for (cell, n) in cells.sums(rare).into_iter().filter(|(_, n)| *n != 0) {
+            for (cell, n) in self.rare.sums(rare).into_iter().filter(|(_, n)| *n != 0) {
                 cell.fetch_add(n, Relaxed);
             }
             if let Some(work) = &rare.work {
-                cells.work.get_or_init(Box::default).add_shared(work);
+                self.rare.work.get_or_init(Box::default).add_shared(work);
             }
         }
     }
@@ -372,7 +369,8 @@ impl Cells {
     /// The sums up to now.
     pub fn read(&self) -> Did {
         let get = |n: &AtomicU64| n.load(Relaxed);
-        let mut did = Did {
+        let rare = &self.rare;
+        Did {
             count: get(&self.count),
             total_ns: get(&self.total_ns),
             min_ns: get(&self.min_ns),
@@ -380,14 +378,13 @@ impl Cells {
             rows_affected: get(&self.rows_affected),
             rows_sent: get(&self.rows_sent),
             rows_examined: get(&self.rows_examined),
-            ..Did::default()
-        };
-        if let Some(rare) = self.rare.get() {
-            (did.errors, did.no_index, did.warnings) = (get(&rare.errors), get(&rare.no_index), get(&rare.warnings));
-            (did.locks_ns, did.cpu_ns) = (get(&rare.locks_ns), get(&rare.cpu_ns));
-            did.work = rare.work.get().map_or(Work::default(), |work| work.read());
+            errors: get(&rare.errors),
+            no_index: get(&rare.no_index),
+            locks_ns: get(&rare.locks_ns),
+            cpu_ns: get(&rare.cpu_ns),
+            warnings: get(&rare.warnings),
+            work: rare.work.get().map_or(Work::default(), |work| work.read()),
         }
-        did
     }
 
     /// Begins anew; the caller is the only writer.
@@ -395,10 +392,8 @@ impl Cells {
         let Cells { count, total_ns, rows_sent, rows_examined, rows_affected, max_ns, .. } = self;
         let plain = [count, total_ns, rows_sent, rows_examined, rows_affected, max_ns];
         plain.into_iter().for_each(|n| n.store(0, Relaxed));
-        if let Some(rare) = self.rare.get() {
-            rare.sums(&Rare::default()).into_iter().for_each(|(cell, _)| cell.store(0, Relaxed));
-            rare.work.get().iter().for_each(|work| work.clear());
-        }
+        self.rare.sums(&Rare::default()).into_iter().for_each(|(cell, _)| cell.store(0, Relaxed));
+        self.rare.work.get().iter().for_each(|work| work.clear());
         self.restart();
     }
 
@@ -406,7 +401,7 @@ impl Cells {
     pub(crate) fn restart(&self) {
         self.min_ns.store(NEVER, Relaxed);
         self.max_ns.store(0, Relaxed);
-        if let Some(work) = self.rare.get().and_then(|rare| rare.work.get()) {
+        if let Some(work) = self.rare.work.get() {
             work.memory.store(0, Relaxed);
         }
     }
@@ -419,10 +414,9 @@ mod tests {
     #[test]
     fn what_is_simple_lies_on_one_line() {
         let cells = Cells::default();
-        assert_eq!((std::mem::offset_of!(Cells, rare), align_of::<Cells>()), (64, 64));
+        assert_eq!((std::mem::offset_of!(Cells, rare), align_of::<Cells>(), size_of::<Cells>()), (64, 64, 128));
         let simple = Execution { latency_ns: 7, rows_sent: 2, rows_examined: 3, ..Execution::default() };
         cells.add_owned(&simple);
-        assert!(cells.rare.get().is_none());
         let work = Some(Work { memory: 5, ..Work::default() });
         let rare = Rare { error: true, no_index: true, locks_ns: 1, cpu_ns: 2, warnings: 4, work }.if_any();
         let other = Execution { latency_ns: 4, rows_affected: 1, rare, ..simple };

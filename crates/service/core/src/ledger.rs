@@ -123,10 +123,10 @@ pub struct SessionDeeds {
     own: [OnceLock<Box<Cells>>; OWN],
     /// The rounds that the cells are of.
     rounds: [AtomicU64; PARTS.len()],
-    others: Mutex<Deeds>,
-    errors: Mutex<Errors>,
     /// Its transactions.
     pub transacted: Transacted,
+    others: Mutex<Deeds>,
+    errors: Mutex<Errors>,
     /// What it waited for.
     pub waits: SessionWaits,
 }

@@ -724,8 +724,13 @@ mod tests {
     }
 
     #[test]
-    fn a_short_statement_is_noted_on_two_lines() {
-        assert!(std::mem::offset_of!(Entry, info) <= 48);
+    fn what_each_statement_notes_lies_on_two_lines() {
+        use std::mem::offset_of;
+        assert_eq!((offset_of!(Entry, history), align_of::<Entry>()), (56, 64));
+        // The first kind of statements, and the way to its sums.
+        assert!(offset_of!(Entry, deeds) + 32 <= 128);
+        // Transactions: a line to look at, and one of sums.
+        assert_eq!((offset_of!(Entry, deeds) + offset_of!(SessionDeeds, transacted)) % 64, 32);
     }
 
     #[test]

@@ -182,19 +182,18 @@ impl Cells {
     }
 }
 
-/// The transactions of one session. Written by the session alone: the sums have a line, and what each one looks at
-/// besides is on the next.
+/// The transactions of one session. Written by the session alone. What each one looks at is in front.
 #[derive(Default)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub struct Transacted {
-    /// READ WRITE, READ ONLY.
-    sums: [Cells; 2],
-    /// Of which round they are.
+    /// Of which round the sums are.
     pub(crate) round: AtomicU64,
     /// Those that were kept.
     count: AtomicU64,
     /// Made by the first one.
     places: OnceLock<Box<[Place; KEPT]>>,
+    /// READ WRITE, READ ONLY.
+    sums: [Cells; 2],
     /// The last one up to this is not shown as the current one.
     forgotten: AtomicU64,
     /// When the open one began that is more than a statement; 0: none is open.
