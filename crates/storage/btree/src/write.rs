@@ -19,6 +19,14 @@ pub struct Leaf {
 /// A leaf with fewer bytes in use is worth merging with a neighbour.
 pub(crate) const UNDERFULL: usize = SPACE / 4;
 
+/// A leaf had `before` bytes in use, and has `after`: it is to be merged. A merge that finds too much in the neighbour
+/// is tried again when half as much is left, and when nothing is: a range that is deleted from one end leaves each leaf
+/// beside a full one, and each of its last rows would have both looked at.
+fn is_to_be_merged(before: usize, after: usize, count: usize) -> bool {
+    let halves = |used: usize| if used < UNDERFULL { 1 + (UNDERFULL / used.max(1)).ilog2() } else { 0 };
+    after < UNDERFULL && (count == 0 || halves(after) > halves(before))
+}
+
 /// Differing runs of a value closer than this are logged as one.
 const RUN_GAP: usize = 8;
 
@@ -158,6 +166,12 @@ impl Leaf {
         self.page
     }
 
+    /// The position of the first key that is greater, in the leaf as it was latched.
+    #[inline]
+    pub fn behind(&self) -> usize {
+        self.pos + usize::from(self.found)
+    }
+
     /// The value. The key must have been found.
     #[inline]
     pub fn value<'m>(&self, mtr: &'m Mtr<'_>) -> &'m [u8] {
@@ -168,7 +182,7 @@ impl Leaf {
     /// the leaf has none.
     pub fn next_key(&self, mtr: &Mtr<'_>, out: &mut Vec<u8>) -> bool {
         let node = Node(mtr.page(self.page));
-        let next = self.pos + self.found as usize;
+        let next = self.behind();
         if next < node.count() {
             node.key_to(next, out);
         }
@@ -211,10 +225,12 @@ impl Leaf {
 
     /// Removes so many entries from the position on. True as for [`Leaf::remove`].
     pub fn remove_run(&self, mtr: &mut Mtr<'_>, n: usize) -> bool {
+        let before = Node(mtr.page(self.page)).used_space();
         for pos in (self.pos..self.pos + n).rev() {
             mtr.apply(self.page, &PageOp::Remove { pos: pos as u16 });
         }
-        Node(mtr.page(self.page)).used_space() < UNDERFULL
+        let node = Node(mtr.page(self.page));
+        is_to_be_merged(before, node.used_space(), node.count())
     }
 
     /// Inserts the entry. The key must be the one the leaf was positioned at, and not found.
@@ -251,8 +267,7 @@ impl Leaf {
     /// commit.
     pub fn remove(&self, mtr: &mut Mtr<'_>) -> bool {
         debug_assert!(self.found, "a key that is not there is removed");
-        mtr.apply(self.page, &PageOp::Remove { pos: self.pos as u16 });
-        Node(mtr.page(self.page)).used_space() < UNDERFULL
+        self.remove_run(mtr, 1)
     }
 }
 
@@ -278,4 +293,20 @@ fn end_of_run(old: &[u8], new: &[u8], start: usize) -> usize {
         i += 1;
     }
     end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{UNDERFULL, is_to_be_merged};
+
+    #[test]
+    fn a_leaf_that_empties_is_to_be_merged_a_few_times() {
+        let used = (0..=UNDERFULL + 100).rev().step_by(20);
+        let asked: Vec<usize> = used.filter(|after| is_to_be_merged(after + 20, *after, 1)).collect();
+        assert!((5..=12).contains(&asked.len()), "{asked:?}");
+        assert!(asked[0] < UNDERFULL && asked[0] + 20 >= UNDERFULL);
+        // The last entry, however little it took, and a run of many.
+        assert!(is_to_be_merged(9, 8, 0) && is_to_be_merged(2 * UNDERFULL, 1, 1));
+        assert!(!is_to_be_merged(2 * UNDERFULL, UNDERFULL, 1));
+    }
 }

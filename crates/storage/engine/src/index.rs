@@ -8,6 +8,7 @@
 //! live entry that carries nothing has an empty value. Locks name the caller's key.
 
 use gannet_base::{Lsn, TrxId};
+use gannet_btree::Leaf;
 use gannet_buffer::{Mtr, PageRef, Stop};
 use gannet_lock::{LockOwner, Mode};
 use gannet_page::{Node, PageOp};
@@ -201,17 +202,14 @@ impl Attempt<'_> {
         let step = (|| {
             let mut mtr = self.store.pool.mtr()?;
             let leaf = self.tree.tree.leaf_with_room(&mut mtr, &key, MAX_DELETER)?;
-            let found = find_live(self.store, w.id, &mtr, leaf.page(), &key, self.name);
+            let entry_key = &mut self.scratch.value;
+            let found = find_live(self.store, w.id, &mtr, leaf, self.name, entry_key);
             let pos = match found {
                 Found::At(pos) => pos,
                 Found::Undecided(trx) => return Ok(Step::Writer(trx)),
                 Found::No => return Ok(Step::NotHere),
             };
             let locks = &self.tree.locks;
-            let node = Node(mtr.page(leaf.page()));
-            self.scratch.value.clear();
-            node.key_to(pos, &mut self.scratch.value);
-            let entry_key = &self.scratch.value;
             let own = split_key(entry_key).is_some_and(|(_, inserter)| inserter == w.id);
             if !own && !locks.no_records() && self.owner.record_blocked(locks, self.name, Mode::Exclusive) {
                 return Ok(Step::Record);
@@ -247,16 +245,14 @@ enum Found {
     No,
 }
 
-/// The live entry among those at and below `key` in the leaf that have this name.
-fn find_live(store: &Store, own: TrxId, mtr: &Mtr<'_>, page: PageRef, key: &[u8], name: &[u8]) -> Found {
-    let node = Node(mtr.page(page));
-    let (pos, found) = node.search(key);
-    let mut entry = Vec::with_capacity(key.len());
+/// The live entry among those at and below the leaf's position that have this name; `entry` becomes its key.
+fn find_live(store: &Store, own: TrxId, mtr: &Mtr<'_>, leaf: Leaf, name: &[u8], entry: &mut Vec<u8>) -> Found {
+    let node = Node(mtr.page(leaf.page()));
     let mut undecided = None;
-    for pos in (0..pos + found as usize).rev() {
+    for pos in (0..leaf.behind()).rev() {
         entry.clear();
-        node.key_to(pos, &mut entry);
-        let (Some((at, inserter)), Some((deleter, _))) = (split_key(&entry), split_value(node.value_bytes(pos))) else {
+        node.key_to(pos, entry);
+        let (Some((at, inserter)), Some((deleter, _))) = (split_key(entry), split_value(node.value_bytes(pos))) else {
             break;
         };
         if at != name {

@@ -304,23 +304,49 @@ pub(crate) fn splice(page: &mut PageBuf, pos: usize, at: usize, cut: usize, byte
     if need.saturating_sub(e.size()) > n.free_space() {
         return Err(Corrupt::new("no room in the node"));
     }
-    let mut value = Vec::with_capacity(new_len);
-    let old = n.value_bytes(pos);
-    value.extend_from_slice(&old[..at]);
-    value.extend_from_slice(bytes);
-    value.extend_from_slice(&old[at + cut..]);
-    let suffix = n.suffix_bytes(pos).to_vec();
     let (slots_end, dead) = (SLOTS + SLOT * n.count(), e.size());
-    let full = slots_end + need > heap_start(page);
-    if full {
+    if slots_end + need > heap_start(page) {
+        let mut value = Vec::with_capacity(new_len);
+        let old = n.value_bytes(pos);
+        value.extend_from_slice(&old[..at]);
+        value.extend_from_slice(bytes);
+        value.extend_from_slice(&old[at + cut..]);
+        let suffix = n.suffix_bytes(pos).to_vec();
         compact(page, Some(pos))?;
-    } else if page.u16_at(GARBAGE) as usize + dead > PAGE_SIZE - n.prefix_len() - heap_start(page) {
-        return Err(Corrupt::new("node heap does not add up"));
-    } else {
-        add_garbage(page, dead);
+        put_entry(page, pos, &suffix, &value);
+        return Ok(true);
     }
-    put_entry(page, pos, &suffix, &value);
-    Ok(full)
+    if page.u16_at(GARBAGE) as usize + dead > PAGE_SIZE - n.prefix_len() - heap_start(page) {
+        return Err(Corrupt::new("node heap does not add up"));
+    }
+    add_garbage(page, dead);
+    move_spliced(page, pos, &e, (at, cut, bytes), new_len);
+    Ok(false)
+}
+
+/// Writes an entry with its new value to free room, where nothing of the old one lies; the caller has made sure that
+/// there is as much.
+fn move_spliced(
+    page: &mut PageBuf,
+    pos: usize,
+    e: &EntrySpan,
+    (at, cut, bytes): (usize, usize, &[u8]),
+    new_len: usize,
+) {
+    let to = heap_start(page) - heap_space(e.suffix.len, new_len);
+    page.put_u16(HEAP, to);
+    page.0.copy_within(e.suffix.at..e.suffix.at + e.suffix.len, to);
+    let mut value = to + e.suffix.len;
+    if new_len >= LONG {
+        page.put_u16(value, new_len);
+        value += LENGTH;
+    }
+    let (front, back) = (e.value.at + at, value + at + bytes.len());
+    page.0.copy_within(e.value.at..front, value);
+    page.0[value + at..back].copy_from_slice(bytes);
+    page.0.copy_within(front + cut..e.value.at + e.value.len, back);
+    let head = page.u64_at(SLOTS + SLOT * pos) as u32;
+    page.put_u64(SLOTS + SLOT * pos, slot(head, to, e.suffix.len, new_len));
 }
 
 pub(crate) fn rebuild(page: &mut PageBuf, keep: usize, prefix: &[u8]) -> Result<(), Corrupt> {
