@@ -73,18 +73,18 @@ impl Consumers {
         self.bits.load(Relaxed) & (consumer.bit() | OFF) == consumer.bit()
     }
 
-    /// What statements leave behind when they end.
+    /// What statements leave behind when they end; `None`: nothing is collected of them.
     #[inline]
-    pub fn of_ended(&self) -> Kept {
+    pub fn of_ended(&self) -> Option<Kept> {
         self.kept(
             Consumer::StatementsCurrent.bit() | Consumer::StatementsHistory.bit(),
             Consumer::StatementsHistoryLong.bit(),
         )
     }
 
-    /// What transactions leave behind when they end.
+    /// The same of transactions.
     #[inline]
-    pub fn of_transactions(&self) -> Kept {
+    pub fn of_transactions(&self) -> Option<Kept> {
         self.kept(
             Consumer::TransactionsCurrent.bit() | Consumer::TransactionsHistory.bit(),
             Consumer::TransactionsHistoryLong.bit(),
@@ -92,10 +92,9 @@ impl Consumers {
     }
 
     #[inline]
-    fn kept(&self, own: u16, long: u16) -> Kept {
+    fn kept(&self, own: u16, long: u16) -> Option<Kept> {
         let bits = self.bits.load(Relaxed);
-        let on = bits & OFF == 0;
-        Kept { own: on && bits & own != 0, long: on && bits & long != 0 }
+        (bits & OFF == 0).then_some(Kept { own: bits & own != 0, long: bits & long != 0 })
     }
 
     /// Anything is collected of statements.
@@ -162,9 +161,9 @@ mod tests {
         consumers.set(Consumer::StatementsHistoryLong, true);
         consumers.switch_all(false);
         assert!(!consumers.collect() && !consumers.is_on(Consumer::StatementsHistory));
-        assert_eq!(consumers.of_ended(), Kept { own: false, long: false });
+        assert_eq!(consumers.of_ended(), None);
         consumers.switch_all(true);
         assert!(consumers.collect() && consumers.is_on(Consumer::StatementsHistory));
-        assert_eq!(consumers.of_ended(), Kept { own: true, long: true });
+        assert_eq!(consumers.of_ended(), Some(Kept { own: true, long: true }));
     }
 }

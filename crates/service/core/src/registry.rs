@@ -504,11 +504,8 @@ impl Registry {
     /// A transaction of the session has ended.
     #[inline]
     pub fn transacted(&self, entry: &Entry, ended: &transacted::Ended) {
-        if !self.consumers.collect() {
-            return;
-        }
+        let Some(kept) = self.consumers.of_transactions() else { return };
         self.ledger.transacted(&entry.deeds, || entry.account(), ended);
-        let kept = self.consumers.of_transactions();
         if kept.own {
             entry.deeds.transacted.keep(ended);
         }

@@ -588,7 +588,7 @@ pub(crate) fn conclude(
         end_unix_us: ended_us,
         rare: Rare { error, no_index, locks_ns, cpu_ns, warnings, work }.if_any(),
     };
-    if session.server.registry.consumers.collect() {
+    if let Some(kept) = session.server.registry.consumers.of_ended() {
         let registry = &session.server.registry;
         record(&execution, &registry.prepared);
         session.executed.take().iter().for_each(|i| i.did(&execution, &registry.prepared));
@@ -597,15 +597,14 @@ pub(crate) fn conclude(
         if session.running.diagnostics.warnings.raised() > 0 {
             tell_warnings(session, ended_us);
         }
-    }
-    let kept = session.server.registry.consumers.of_ended();
-    if kept.own || kept.long {
-        let error = outcome.as_ref().err().map(|e| (e.number(), e.message()));
-        let schema = session.state.database_id();
-        session.entry.ended(&Ended { execution: &execution, digest, started_ns: started, schema, error });
-    }
-    if kept.long {
-        keep_long(session);
+        if kept.own || kept.long {
+            let error = outcome.as_ref().err().map(|e| (e.number(), e.message()));
+            let schema = session.state.database_id();
+            session.entry.ended(&Ended { execution: &execution, digest, started_ns: started, schema, error });
+        }
+        if kept.long {
+            keep_long(session);
+        }
     }
     session.locks_seen_ns = session.locks_seen_ns.wrapping_add(locks_ns);
     logging::check_slow(session, latency, locks_ns, &figures, values, &outcome);
