@@ -16,9 +16,9 @@
 //! A value of a user variable is bytes (type 0), a double (1), an i64 (2), or digits before and behind the point, a
 //! byte each, and a decimal as in rows (4). Source: MySQL 8.4 Source Code Documentation, "Binary log event".
 
-use crate::decimal;
 use crate::query::Query;
 use gannet_base::{DecodeError, Reader};
+use gannet_types::decimal::stored;
 use gannet_types::{Collation, Value};
 use std::ops::Range;
 
@@ -76,8 +76,8 @@ impl Beside {
             4 => {
                 let bad = v.invalid("decimal of a variable");
                 let (precision, scale) = (v.u8()?, v.u8()?);
-                let bytes = v.bytes(decimal::len(precision, scale))?;
-                Value::Decimal(decimal::decode(bytes, precision, scale).ok_or(bad)?)
+                let bytes = v.bytes(stored::len(precision, scale))?;
+                Value::Decimal(stored::decode(bytes, precision, scale).ok_or(bad)?)
             }
             _ => return Err(v.invalid("type of a variable")),
         };

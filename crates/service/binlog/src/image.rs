@@ -5,7 +5,7 @@
 //! |---|---|
 //! | integers, FLOAT, DOUBLE, DATE (as a packed number) | 1 to 8 bytes, little-endian |
 //! | YEAR | a byte: years since 1900; 0 is year 0 |
-//! | DECIMAL | see [`decimal`] |
+//! | DECIMAL | see [`gannet_types::decimal::stored`] |
 //! | TIME, DATETIME, TIMESTAMP | 3, 5, 4 bytes, big-endian, comparable as bytes; then 0 to 3 bytes of fraction |
 //! | BIT | big-endian |
 //! | ENUM, SET | little-endian number of a member; bits of members |
@@ -16,8 +16,9 @@
 
 use crate::map::ColumnKind;
 use crate::rows::{Columns, PARTIAL_DOCUMENTS, WHOLE_DOCUMENTS};
-use crate::{decimal, diff, json};
+use crate::{diff, json};
 use gannet_base::{DecodeError, Reader};
+use gannet_types::decimal::stored;
 use gannet_types::json::Json;
 use gannet_types::room::Room;
 use gannet_types::row::Corrupt;
@@ -228,7 +229,7 @@ impl Column {
                 let length = out.len() - start - usize::from(n);
                 out[start..start + usize::from(n)].copy_from_slice(&length.to_le_bytes()[..usize::from(n)]);
             }
-            (ColumnKind::Decimal(precision, scale), ValueRef::Decimal(v)) => decimal::encode(&v, precision, scale, out),
+            (ColumnKind::Decimal(precision, scale), ValueRef::Decimal(v)) => stored::encode(&v, precision, scale, out),
             (ColumnKind::Float, ValueRef::Float(v)) => out.extend_from_slice(&v.to_le_bytes()),
             (ColumnKind::Double, ValueRef::Double(v)) => out.extend_from_slice(&v.to_le_bytes()),
             (ColumnKind::Date, ValueRef::Date(v)) => out.extend_from_slice(&v.packed().to_le_bytes()[..3]),
@@ -307,8 +308,8 @@ pub fn value(
         ColumnKind::Double => Value::Double(f64::from_le_bytes(r.array()?)),
         ColumnKind::Decimal(precision, scale) => {
             let bad = invalid("decimal");
-            let bytes = r.bytes(decimal::len(precision, scale))?;
-            Value::Decimal(decimal::decode(bytes, precision, scale).ok_or(bad)?)
+            let bytes = r.bytes(stored::len(precision, scale))?;
+            Value::Decimal(stored::decode(bytes, precision, scale).ok_or(bad)?)
         }
         ColumnKind::Bit(bits) => {
             if bits == 0 || bits > 64 {

@@ -14,8 +14,8 @@
 //! from the container's count on. Literals and integers that fit stand in the place of their offset. Keys are ordered
 //! by length, then by bytes. Source: MySQL 8.4 Source Code Documentation, "json_binary.h".
 
-use crate::decimal;
 use gannet_base::DecodeError;
+use gannet_types::decimal::stored;
 use gannet_types::json::{Json, MAX_DEPTH, Object};
 use gannet_types::{Date, DateTime, Time};
 
@@ -95,7 +95,7 @@ fn value(json: &Json, in_small: bool, out: &mut Vec<u8>) -> Result<u8, TooLarge>
             let scale = v.scale();
             let precision = (v.int_digits() + scale).max(1);
             let mut bytes = vec![precision, scale];
-            decimal::encode(v, precision, scale, &mut bytes);
+            stored::encode(v, precision, scale, &mut bytes);
             opaque(NEWDECIMAL, &bytes, out)
         }
         Json::Date(v) => opaque(DATE, &v.to_datetime().packed().to_le_bytes(), out),
@@ -270,7 +270,7 @@ fn decode_opaque(ty: u8, bytes: &[u8]) -> Option<Json> {
     Some(match ty {
         NEWDECIMAL => {
             let [precision, scale, digits @ ..] = bytes else { return None };
-            Json::Decimal(decimal::decode(digits, *precision, *scale)?)
+            Json::Decimal(stored::decode(digits, *precision, *scale)?)
         }
         DATE => {
             let at = DateTime::from_packed(packed()?)?;

@@ -5,7 +5,6 @@
 
 pub mod beside;
 pub mod compressed;
-pub mod decimal;
 pub mod derive;
 pub mod diff;
 pub mod event;

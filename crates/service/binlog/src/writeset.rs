@@ -8,7 +8,6 @@
 //! What foreign keys link stands alone too. Of two transactions whose order matters to a foreign key, one at least
 //! changes a child or takes away a parent's key, and of that one the payload says so.
 
-use crate::decimal;
 use crate::event::kind;
 use crate::format::lenenc;
 use crate::group::{Frame, Head, Item};
@@ -16,6 +15,7 @@ use crate::map::{ColumnKind, GENERATED_KEY};
 use crate::rows::PARTIAL_DOCUMENTS;
 use gannet_base::Reader;
 use gannet_base::sync::{Arc, Mutex};
+use gannet_types::decimal::stored;
 use gannet_types::ValueRef;
 use gannet_types::key::{self, KeyPart};
 
@@ -55,7 +55,7 @@ impl Width {
             ColumnKind::Int(n) | ColumnKind::Enum(n) | ColumnKind::Set(n) => Width::Fixed(usize::from(n)),
             ColumnKind::Float => Width::Fixed(4),
             ColumnKind::Double => Width::Fixed(8),
-            ColumnKind::Decimal(precision, scale) => Width::Fixed(decimal::len(precision, scale)),
+            ColumnKind::Decimal(precision, scale) => Width::Fixed(stored::len(precision, scale)),
             ColumnKind::Bit(bits) => Width::Fixed(usize::from(bits).div_ceil(8).min(8)),
             ColumnKind::Year => Width::Fixed(1),
             ColumnKind::Date => Width::Fixed(3),

@@ -472,7 +472,7 @@ pub(crate) fn new_parts(
 ) -> CatalogResult<Arc<Partitioned>> {
     let trees = (0..definition.leaves()).map(|_| new_part(edit, indexes, clustered));
     let trees = trees.collect::<CatalogResult<_>>()?;
-    Ok(Arc::new(Partitioned { definition: definition.clone(), trees }))
+    Ok(Arc::new(Partitioned { definition: definition.clone().placed_anew(), trees }))
 }
 
 /// Gives up the trees of a part. No row is read: purge frees them when no snapshot needs them.

@@ -85,6 +85,7 @@ pub fn begin_parts(
             None => new_part(edit, &old.indexes, old.clustered)?,
         });
     }
+    let definition = if kept.iter().all(Option::is_none) { definition.placed_anew() } else { definition };
     let partitioned = Arc::new(Partitioned { definition, trees: trees.into() });
     let table = Arc::new(with_parts(old, partitioned));
     Ok(PendingParts { old: old.clone(), table, kept })

@@ -116,7 +116,7 @@ fn parts() -> Partitioned {
     ]);
     let by = By::Expression("year(`d`)".into());
     let definition = Partitioning {
-        spread: Spread { method: Method::Range, linear: false, algorithm: 2, by },
+        spread: Spread::new(Method::Range, by),
         sub: None,
         counted: false,
         subs_counted: false,

@@ -278,7 +278,7 @@ fn spread() -> Table {
         ],
         vec![index(IndexKind::Plain, None, &[("s", None, false)])],
     ));
-    let spread = |method, by| Spread { method, linear: false, algorithm: 2, by };
+    let spread = Spread::new;
     let text = |s: &str| Value::Str(s.into(), CollationId::DEFAULT);
     let bounds = [vec![Some(text("k")), Some(Value::Int(10))], vec![Some(text("K")), None], vec![None, None]];
     let partition = |(n, bounds): (usize, Vec<Option<Value>>)| Partition {

@@ -119,7 +119,11 @@ fn verbs(
     edit: &mut Edit<'_>,
     cx: &mut DdlContext<'_>,
 ) -> Result<u64> {
-    let named = leaves(old, &of, names)?;
+    let rebuilds = verb.text.eq_ignore_ascii_case("REBUILD");
+    let named = leaves(old, &of, names).map_err(|e| match rebuilds {
+        true => sql_err!(DropPartitionNonExistent, "REBUILD"),
+        false => e,
+    })?;
     let kept: Vec<Option<usize>> = (0..of.leaves()).map(|n| (!named.contains(&n)).then_some(n)).collect();
     match &*verb.text.to_ascii_uppercase() {
         "TRUNCATE" => {
@@ -332,6 +336,9 @@ fn exchange(
     if other.temporary {
         return Err(sql_err!(PartitionExchangeTempTable, other.name));
     }
+    if other.id == old.id {
+        return Err(sql_err!(NonuniqTable, with.name));
+    }
     if other.partitions.is_some() {
         return Err(sql_err!(PartitionExchangePartTable, other.name));
     }
@@ -437,6 +444,19 @@ fn alike(table: &Table, other: &Table, default_format: &str) -> Result<()> {
     let format = |t: &Table| said(t).unwrap_or_else(|| default_format.into());
     if format(table) != format(other) {
         return Err(sql_err!(PartitionExchangeDifferentOption, "ROW_FORMAT"));
+    }
+    if option(table, "AVG_ROW_LENGTH").unwrap_or("0".into()) != option(other, "AVG_ROW_LENGTH").unwrap_or("0".into()) {
+        return Err(sql_err!(PartitionExchangeDifferentOption, "AVG_ROW_LENGTH"));
+    }
+    let differs = |name: &&str| {
+        let of = |t: &Table| option(t, name).filter(|v| &**v != "DEFAULT");
+        of(table) != of(other)
+    };
+    if ["PACK_KEYS", "CHECKSUM", "DELAY_KEY_WRITE", "STATS_PERSISTENT"].iter().any(differs) {
+        return Err(sql_err!(PartitionExchangeDifferentOption, "TABLE OPTION"));
+    }
+    if table.options.collation != other.options.collation {
+        return Err(sql_err!(PartitionExchangeDifferentOption, "CHARACTER SET"));
     }
     let both = option(table, "KEY_BLOCK_SIZE").zip(option(other, "KEY_BLOCK_SIZE"));
     if both.is_some_and(|(a, b)| a != b) {

@@ -18,7 +18,7 @@ use gannet_schema::names::{eq_name, fold_name};
 use gannet_schema::partition::{
     Bound, By, MAX_PARTS, Method, PartOptions, Partition, Partitioning, Spread, SubPartition, Values,
 };
-use gannet_schema::{Column, IndexKind, Table, TableDefinition, define};
+use gannet_schema::{Column, IndexDefinition, IndexKind, Table, TableDefinition, define};
 use gannet_types::{ErrorCode, Result, SqlError, SqlMode, TypeId, Value, sql_err};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -39,12 +39,13 @@ pub(super) struct Maker<'a, 'b> {
 /// Adds what a statement says of partitions to a new definition.
 pub(super) fn add(
     by: Option<&PartitionBy>,
+    schema: &str,
     definition: &mut TableDefinition,
     edit: &mut Edit<'_>,
     cx: &mut DdlContext<'_>,
 ) -> Result<()> {
     if let Some(by) = by {
-        definition.partitioning = Some(partitioning(by, definition, edit.txn(), cx)?);
+        definition.partitioning = Some(partitioning(by, schema, definition, edit.txn(), cx)?);
     }
     Ok(())
 }
@@ -52,6 +53,7 @@ pub(super) fn add(
 /// The partitioning of a new definition; its unique keys are checked.
 pub(super) fn partitioning(
     by: &PartitionBy,
+    schema: &str,
     definition: &TableDefinition,
     txn: &mut Txn,
     cx: &mut DdlContext<'_>,
@@ -61,7 +63,7 @@ pub(super) fn partitioning(
     }
     let columns: Vec<Column> = define::define(definition)?.columns;
     let made = Maker { columns: &columns, table: &definition.name, txn, cx }.all(by, definition)?;
-    check_keys(&made, definition)?;
+    check_keys(&made, schema, definition)?;
     Ok(made)
 }
 
@@ -88,7 +90,7 @@ pub(super) fn alter(
             return Err(sql_err!(ForeignKeyOnPartitioned));
         }
         alteration.definition.partitioning = None;
-        let made = partitioning(by, &alteration.definition, edit.txn(), cx)?;
+        let made = partitioning(by, &old.schema, &alteration.definition, edit.txn(), cx)?;
         alteration.definition.partitioning = Some(made);
         return Ok(());
     }
@@ -115,21 +117,25 @@ pub(super) fn alter(
         maker.again(&mut of)?;
         check_partitions(&of, &columns)?;
     }
-    check_keys(&of, &alteration.definition)?;
+    check_keys(&of, &old.schema, &alteration.definition)?;
     alteration.definition.partitioning = Some(of);
     Ok(())
 }
 
-/// The columns that a definition's PARTITION BY KEY () means.
-pub(super) fn primary_columns(definition: &TableDefinition) -> Vec<Box<str>> {
-    let whole = |i: &&gannet_schema::IndexDefinition| {
+/// The primary key, or the first unique key without NULL, which stands for it.
+fn primary_key(definition: &TableDefinition) -> Option<&IndexDefinition> {
+    let whole = |i: &&IndexDefinition| {
         let nullable =
             |name: &str| definition.columns.iter().any(|c| eq_name(&c.column.name, name) && c.column.nullable);
         i.kind == IndexKind::Unique && i.parts.iter().all(|p| p.1.is_none() && !nullable(&p.0))
     };
     let primary = definition.indexes.iter().find(|i| i.kind == IndexKind::Primary);
-    let key = primary.or_else(|| definition.indexes.iter().find(whole));
-    key.map(|k| k.parts.iter().map(|p| p.0.clone()).collect()).unwrap_or_default()
+    primary.or_else(|| definition.indexes.iter().find(whole))
+}
+
+/// The columns that a definition's PARTITION BY KEY () means.
+pub(super) fn primary_columns(definition: &TableDefinition) -> Vec<Box<str>> {
+    primary_key(definition).map(|k| k.parts.iter().map(|p| p.0.clone()).collect()).unwrap_or_default()
 }
 
 /// Names of the columns that a clause looks at.
@@ -143,18 +149,43 @@ pub(super) fn columns_of(spread: &Spread, definition: &TableDefinition) -> Vec<S
 
 /// Every unique key has all columns that say where a row is: so what is unique in a part is unique. Error 1503; 1214
 /// for a full-text index, whose ranks count the rows of the whole table.
-pub(super) fn check_keys(of: &Partitioning, definition: &TableDefinition) -> Result<()> {
+fn check_keys(of: &Partitioning, schema: &str, definition: &TableDefinition) -> Result<()> {
     if definition.indexes.iter().any(|i| matches!(i.method, gannet_schema::Method::FullText(_))) {
         return Err(sql_err!(TableCantHandleFt));
     }
+    // KEY () follows the primary key, or what stands for one.
+    if of.spread.by == By::Primary {
+        if primary_columns(definition).is_empty() {
+            return Err(sql_err!(FieldNotFoundPart));
+        }
+        check_prefixes(&of.spread, schema, definition)?;
+    }
+    let primary = primary_key(definition);
     for spread in [Some(&of.spread), of.sub.as_ref()].into_iter().flatten() {
         for column in columns_of(spread, definition) {
             for index in definition.indexes.iter().filter(|i| i.kind != IndexKind::Plain) {
                 if !index.parts.iter().any(|p| eq_name(&p.0, &column) && p.1.is_none()) {
-                    let kind = if index.kind == IndexKind::Primary { "PRIMARY KEY" } else { "UNIQUE INDEX" };
+                    let kind = if primary.is_some_and(|p| std::ptr::eq(p, index)) { "PRIMARY KEY" } else { "UNIQUE INDEX" };
                     return Err(sql_err!(UniqueKeyNeedAllFieldsInPf, kind));
                 }
             }
+        }
+    }
+    check_prefixes(&of.spread, schema, definition)
+}
+
+/// No index has the first characters of a column of KEY. Error 6123.
+fn check_prefixes(spread: &Spread, schema: &str, definition: &TableDefinition) -> Result<()> {
+    if spread.method != Method::Key {
+        return Ok(());
+    }
+    let columns = columns_of(spread, definition);
+    for part in definition.indexes.iter().flat_map(|i| &i.parts) {
+        if let Some(length) = part.1
+            && columns.iter().any(|c| eq_name(c, &part.0))
+        {
+            let (table, column) = (&definition.name, &part.0);
+            return Err(sql_err!(PrefixKeyInPartition, schema, table, column, column, length));
         }
     }
     Ok(())
@@ -248,15 +279,14 @@ impl Maker<'_, '_> {
     }
 
     fn spread(&mut self, method: &PartitionMethod, definition: &TableDefinition, sub: bool) -> Result<Spread> {
-        let made = |method, by| Spread { method, linear: false, algorithm: 2, by };
         Ok(match method {
             PartitionMethod::Hash { linear, expr } => {
-                Spread { linear: *linear, ..made(Method::Hash, By::Expression(self.expression(expr, sub)?)) }
+                Spread { linear: *linear, ..Spread::new(Method::Hash, By::Expression(self.expression(expr, sub)?)) }
             }
-            PartitionMethod::Range(expr) => made(Method::Range, By::Expression(self.expression(expr, sub)?)),
-            PartitionMethod::List(expr) => made(Method::List, By::Expression(self.expression(expr, sub)?)),
-            PartitionMethod::RangeColumns(names) => made(Method::Range, By::Columns(self.fields(names)?)),
-            PartitionMethod::ListColumns(names) => made(Method::List, By::Columns(self.fields(names)?)),
+            PartitionMethod::Range(expr) => Spread::new(Method::Range, By::Expression(self.expression(expr, sub)?)),
+            PartitionMethod::List(expr) => Spread::new(Method::List, By::Expression(self.expression(expr, sub)?)),
+            PartitionMethod::RangeColumns(names) => Spread::new(Method::Range, By::Columns(self.fields(names)?)),
+            PartitionMethod::ListColumns(names) => Spread::new(Method::List, By::Columns(self.fields(names)?)),
             PartitionMethod::Key { linear, algorithm, columns } => {
                 let by = if columns.is_empty() {
                     if sub || primary_columns(definition).is_empty() {
@@ -264,10 +294,13 @@ impl Maker<'_, '_> {
                     }
                     By::Primary
                 } else {
+                    if columns.len() > MAX_FIELDS {
+                        return Err(sql_err!(TooManyPartitionFuncFields, "list of partition fields"));
+                    }
                     By::Columns(self.names(columns)?)
                 };
                 let spread =
-                    Spread { linear: *linear, algorithm: algorithm.unwrap_or(2) as u8, ..made(Method::Key, by) };
+                    Spread { linear: *linear, algorithm: algorithm.unwrap_or(2) as u8, ..Spread::new(Method::Key, by) };
                 for name in columns_of(&spread, definition) {
                     let column = self.columns.iter().find(|c| eq_name(&c.name, &name));
                     if column.is_some_and(|c| c.ty.id.is_lob() || c.ty.id == TypeId::Json) {

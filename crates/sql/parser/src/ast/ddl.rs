@@ -629,6 +629,11 @@ impl AlterAction {
         self.is_of_partitions() || matches!(self, A::DiscardTablespace | A::ImportTablespace | A::SecondaryLoad(_))
     }
 
+    /// Whether it says how others are carried out.
+    pub fn is_modifier(&self) -> bool {
+        matches!(self, AlterAction::Algorithm(_) | AlterAction::Lock(_) | AlterAction::Validation(_))
+    }
+
     /// Whether it changes partitions that there are.
     pub fn is_of_partitions(&self) -> bool {
         use AlterAction as A;

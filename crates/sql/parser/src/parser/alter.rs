@@ -9,20 +9,33 @@ impl Parser<'_> {
         let if_exists = self.if_exists();
         let name = self.object_name()?;
         let mut alter = AlterTable { name, if_exists, actions: Vec::new(), partition: None };
+        let mut comma = false;
         while !self.at(Tok::End) && !self.at(Tok::Semi) {
+            // PARTITION BY and REMOVE PARTITIONING follow the other actions, without a comma.
+            if comma && (self.at_kw(Kw::PARTITION) || self.at_kw(Kw::REMOVE)) {
+                return self.syntax();
+            }
             if self.at_kw(Kw::PARTITION) {
                 alter.partition = Some(Box::new(self.partition_by()?));
                 break;
             }
+            let combined = !alter.actions.iter().all(AlterAction::is_modifier);
+            let (removes, first, second) = (self.at_kw(Kw::REMOVE), self.tok(), self.peek(1).start);
             let action = self.alter_action()?;
             // Table options follow each other without commas.
             let is_options = matches!(action, AlterAction::Options(_));
             let stands_alone = action.stands_alone();
+            if stands_alone && combined {
+                // What may stand beside others begins alike.
+                let begins = matches!(first.kw, Kw::ADD | Kw::DROP);
+                return self.error_at(ErrorKind::Syntax, if begins { second } else { first.start });
+            }
             alter.actions.push(action);
-            if stands_alone {
+            if stands_alone || removes {
                 break;
             }
-            if !self.eat(Tok::Comma) && !self.at_kw(Kw::PARTITION) && !self.at_kw(Kw::REMOVE) && !is_options {
+            comma = self.eat(Tok::Comma);
+            if !comma && !self.at_kw(Kw::PARTITION) && !self.at_kw(Kw::REMOVE) && !is_options {
                 break;
             }
         }

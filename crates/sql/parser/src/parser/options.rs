@@ -287,12 +287,12 @@ impl Parser<'_> {
                     if range { PartitionMethod::Range(expr) } else { PartitionMethod::List(expr) }
                 }
             }
-            _ => self.hash_or_key()?,
+            _ => self.hash_or_key(true)?,
         };
         let count = if self.eat_kw(Kw::PARTITIONS) { Some(self.number()?) } else { None };
         let sub = if self.eat_kw(Kw::SUBPARTITION) {
             self.expect_kw(Kw::BY)?;
-            let method = self.hash_or_key()?;
+            let method = self.hash_or_key(false)?;
             let count = if self.eat_kw(Kw::SUBPARTITIONS) { Some(self.number()?) } else { None };
             Some((method, count))
         } else {
@@ -324,8 +324,9 @@ impl Parser<'_> {
         Ok(expr)
     }
 
+    /// HASH or KEY; KEY () means the primary key where that may be left out.
     #[inline(never)]
-    fn hash_or_key(&mut self) -> Result<PartitionMethod> {
+    fn hash_or_key(&mut self, may_be_empty: bool) -> Result<PartitionMethod> {
         let linear = self.eat_kw(Kw::LINEAR);
         if self.eat_kw(Kw::HASH) {
             return Ok(PartitionMethod::Hash { linear, expr: self.paren_expr()? });
@@ -342,7 +343,7 @@ impl Parser<'_> {
             None
         };
         self.expect(Tok::LParen)?;
-        let columns = if self.at(Tok::RParen) { Vec::new() } else { self.list(Self::ident)? };
+        let columns = if may_be_empty && self.at(Tok::RParen) { Vec::new() } else { self.list(Self::ident)? };
         self.expect(Tok::RParen)?;
         Ok(PartitionMethod::Key { linear, algorithm, columns })
     }

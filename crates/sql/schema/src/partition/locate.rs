@@ -7,7 +7,7 @@
 //! half of it where that is beyond the parts (Litwin's linear hashing, VLDB 1980; manual, "LINEAR HASH Partitioning").
 
 use super::hash::hash_columns;
-use super::{By, Method, Partitioning, Spread, Values, key_parts};
+use super::{By, Method, Partitioning, Placement, Spread, Values, key_parts};
 use crate::column::Column;
 use crate::names::eq_name;
 use gannet_types::key::{self, KeyPart};
@@ -59,9 +59,9 @@ enum Places {
     /// Keys with their partitions, sorted.
     Keys(Vec<(Vec<u8>, u32)>),
     /// A number modulo.
-    Hash { parts: u32, linear: bool },
+    Hash { parts: u32, linear: bool, placement: Placement },
     /// A hash modulo.
-    Key { parts: u32, linear: bool, old: bool },
+    Key { parts: u32, linear: bool, old: bool, placement: Placement },
 }
 
 /// An upper bound, excluded.
@@ -172,11 +172,11 @@ impl Level {
         let own = ordinals(spread, columns, primary);
         let key = key_parts(columns, &own);
         let by_expression = matches!(spread.by, By::Expression(_));
-        let (parts, linear) = (parts as u32, spread.linear);
+        let (parts, linear, placement) = (parts as u32, spread.linear, spread.placement);
         let each = || definition.partitions.iter().map(|p| &p.values);
         let places = match (spread.method, by_expression) {
-            (Method::Hash, _) => Places::Hash { parts, linear },
-            (Method::Key, _) => Places::Key { parts, linear, old: spread.algorithm == 1 },
+            (Method::Hash, _) => Places::Hash { parts, linear, placement },
+            (Method::Key, _) => Places::Key { parts, linear, old: spread.algorithm == 1, placement },
             (Method::Range, true) => Places::Below(each().map(number_bound).collect()),
             (Method::Range, false) => Places::BelowKeys(each().map(|v| key_bound(v, &key)).collect()),
             (Method::List, true) => number_list(each()),
@@ -205,10 +205,17 @@ impl Level {
                 let key = self.row_key(value)?;
                 values.binary_search_by(|v| v.0[..].cmp(&key)).ok().map(|i| values[i].1)
             }
-            Places::Hash { parts, linear } => Some(hash_place(number.unwrap_or(0), *parts, *linear)),
-            Places::Key { parts, linear, old } => {
+            Places::Hash { parts, linear, placement: Placement::First } => {
+                Some(hash_place(number.unwrap_or(0), *parts, *linear))
+            }
+            // MySQL's integers are signed here, and NULL is the least of them.
+            Places::Hash { parts, linear, placement: Placement::Mysql } => {
+                let number = number.map_or(i64::MIN, |n| n as i64);
+                Some(hash_place(i128::from(number), *parts, *linear))
+            }
+            Places::Key { parts, linear, old, placement } => {
                 let values = self.columns.iter().zip(&self.key).map(|(c, k)| (value(*c as usize), &k.ty));
-                Some(hash_place(i128::from(hash_columns(values, *old)), *parts, *linear))
+                Some(hash_place(i128::from(hash_columns(values, *old, *placement)), *parts, *linear))
             }
         })
     }

@@ -5,7 +5,8 @@
 //!             · trees (one for each leaf: u64 row tree, one u64 for each index)
 //!             flags: 1 = subpartitions, 2 = counted, 4 = subpartitions counted, 8 = PARTITIONS written,
 //!             16 = SUBPARTITIONS written
-//! spread      u8 method · u8 flags (1 = LINEAR, 2 = columns, 4 = the primary key) · u8 algorithm
+//! spread      u8 method · u8 flags (1 = LINEAR, 2 = columns, 4 = the primary key, 8 = placed as MySQL does)
+//!             · u8 algorithm
 //!             · text expression, or columns (count, names)
 //! partition   text name · options · u8 kind of values · values · subpartitions (count: text name, options)
 //!             LESS THAN: bounds (count: u8 type, value; 0 is MAXVALUE)
@@ -16,8 +17,8 @@
 //! A value is preceded by 1 and written as the dictionary writes defaults.
 
 use super::{
-    Bound, By, MAX_PARTS, Method, PartOptions, PartTrees, Partition, Partitioned, Partitioning, Spread, SubPartition,
-    Values,
+    Bound, By, MAX_PARTS, Method, PartOptions, PartTrees, Partition, Partitioned, Partitioning, Placement, Spread,
+    SubPartition, Values,
 };
 use crate::column::MAX_COLUMNS;
 use crate::fields::{Decoded, text};
@@ -80,7 +81,8 @@ fn encode_spread(spread: &Spread, w: &mut Writer<'_>) {
         By::Columns(_) => 2,
         By::Primary => 4,
     };
-    w.u8(method as u8).u8(u8::from(spread.linear) | kind).u8(spread.algorithm);
+    let placed = u8::from(spread.placement == Placement::Mysql) << 3;
+    w.u8(method as u8).u8(u8::from(spread.linear) | kind | placed).u8(spread.algorithm);
     match &spread.by {
         By::Expression(text) => {
             w.prefixed(text.as_bytes());
@@ -174,7 +176,7 @@ fn decode_spread(r: &mut Reader<'_>) -> Decoded<Spread> {
     let method = METHODS.get(usize::from(r.u8()?)).copied().ok_or(r.invalid("method of a partitioning"))?;
     let flags = r.u8()?;
     let algorithm = r.u8()?;
-    let by = match flags & !1 {
+    let by = match flags & !(1 | 8) {
         0 => By::Expression(text(r, MAX_TEXT)?),
         2 => {
             let n = count(r, MAX_COLUMNS, "number of columns of a partitioning")?;
@@ -183,7 +185,8 @@ fn decode_spread(r: &mut Reader<'_>) -> Decoded<Spread> {
         4 => By::Primary,
         _ => return Err(r.invalid("flags of a partitioning")),
     };
-    Ok(Spread { method, linear: flags & 1 != 0, algorithm, by })
+    let placement = if flags & 8 == 0 { Placement::First } else { Placement::Mysql };
+    Ok(Spread { method, linear: flags & 1 != 0, algorithm, placement, by })
 }
 
 fn decode_partition(r: &mut Reader<'_>) -> Decoded<Partition> {

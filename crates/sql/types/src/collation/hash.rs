@@ -1,7 +1,8 @@
 //! The hash of values that MySQL's KEY partitioning shows to the world (manual, "KEY Partitioning"): which part a row
 //! is in can be seen. Equal texts have equal hashes.
 
-use super::{Algorithm, Collation, Order, Uca};
+use super::{Algorithm, Collation, Order, Uca, general};
+use crate::charset::Charset;
 
 /// Of a row's values, one after the other.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +41,31 @@ impl RowHash {
 }
 
 impl Collation {
+    /// Adds a text to a hash as MySQL does. `chars` is the length of its CHAR column, whose spaces count where the
+    /// collation does not pad.
+    pub fn hash_as_mysql(&self, text: &[u8], chars: Option<usize>, hash: &mut RowHash) {
+        let trimmed = self.charset.trim_end(text);
+        match (self.charset, self.algorithm) {
+            // Both orders have the hash of the one that knows no case.
+            (Charset::Utf32, Algorithm::CodePoints | Algorithm::General) => {
+                general(self.charset, trimmed).for_each(|w| hash.bytes(&u32::from(w).to_be_bytes()));
+            }
+            (_, Algorithm::CodePoints) | (Charset::Utf8mb4, Algorithm::Bytes) => hash.bytes(trimmed),
+            (_, Algorithm::Coded(_, t)) => trimmed.iter().for_each(|b| hash.add(u64::from(t[usize::from(*b)]))),
+            (_, Algorithm::Uca(Uca::V900 | Uca::V900For(_), _)) if let Some(chars) = chars => {
+                // MySQL fills up the bytes of the column. It thereby parts equal letters of one and of two bytes, so
+                // that a unique key has both. Here what is filled up is weights: as many for equal texts, and a byte
+                // each for ASCII.
+                let mut weights = 0;
+                self.for_weights(trimmed, |_| weights += 1);
+                let mut padded = trimmed.to_vec();
+                padded.resize(trimmed.len() + (chars * 4).saturating_sub(weights), b' ');
+                self.hash_into(&padded, hash);
+            }
+            _ => self.hash_into(text, hash),
+        }
+    }
+
     /// Adds a text to a hash.
     pub fn hash_into(&self, text: &[u8], hash: &mut RowHash) {
         let text = self.significant(text);

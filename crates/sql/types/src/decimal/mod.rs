@@ -5,6 +5,7 @@
 //! type: MySQL's division keeps fraction digits in words of nine and rounds only when the value is shown or stored, so
 //! that `1/3*3` is `1.0000`.
 
+pub mod stored;
 mod text;
 mod wide;
 

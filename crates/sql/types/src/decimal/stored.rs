@@ -2,8 +2,7 @@
 //! point; the digits left over at both ends take fewer bytes. The first bit is flipped; of negative numbers all bits
 //! but that are.
 
-use gannet_types::Decimal;
-use gannet_types::decimal::MAX_PRECISION;
+use super::{Decimal, MAX_PRECISION};
 
 /// Bytes of so many digits left over.
 const LEFT: [usize; 9] = [0, 1, 1, 2, 2, 3, 3, 4, 4];
@@ -103,7 +102,7 @@ pub fn decode(bytes: &[u8], precision: u8, scale: u8) -> Option<Decimal> {
 #[cfg(test)]
 mod tests {
     use super::{decode, encode, len};
-    use gannet_types::Decimal;
+    use crate::Decimal;
 
     #[test]
     fn as_the_manual_has_it() {
