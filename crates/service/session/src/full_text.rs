@@ -25,10 +25,19 @@ pub(crate) fn check(session: &Session, id: VarId, text: &str) -> Result<()> {
         list(state, text).is_some()
     } else if id.is(Live::InnodbFtAuxTable) {
         named(state, text).is_some_and(|t| t.indexes.iter().any(|i| i.text().is_some()))
+    } else if id.def().name == "ft_boolean_syntax" {
+        is_boolean_syntax(text.as_bytes())
     } else {
         true
     };
     if takes { Ok(()) } else { Err(no_list(id.def().name, text)) }
+}
+
+/// As many signs as MyISAM has operators, one of the first two a space, none twice but the two quotes.
+fn is_boolean_syntax(signs: &[u8]) -> bool {
+    let sign = |b: &u8| b.is_ascii() && !b.is_ascii_alphanumeric();
+    let twice = |at: usize| signs[..at].iter().position(|b| *b == signs[at]).is_some_and(|first| (first, at) != (10, 11));
+    signs.len() == 14 && signs[..2].contains(&b' ') && signs.iter().all(sign) && !(0..14).any(twice)
 }
 
 /// A table by `schema/table`.
@@ -37,9 +46,9 @@ pub(crate) fn named<'s>(state: &'s State, name: &str) -> Option<&'s Arc<Table>> 
     state.snapshot.table(schema, table).filter(|t| t.source.is_engine())
 }
 
-/// A table of stopwords: its only column is `value`, a VARCHAR.
+/// A table of stopwords: its first column is `value`, a VARCHAR.
 fn list<'s>(state: &'s State, name: &str) -> Option<&'s Arc<Table>> {
-    let one = |t: &&Arc<Table>| matches!(&t.columns[..], [column] if &*column.name == "value" && column.ty.id == TypeId::VarChar);
+    let one = |t: &&Arc<Table>| matches!(&t.columns[..], [column, ..] if &*column.name == "value" && column.ty.id == TypeId::VarChar);
     named(state, name).filter(one)
 }
 

@@ -174,15 +174,16 @@ impl Look<'_> {
             for n in 0..bounds.len() {
                 let (low, high) = bounds.get(n);
                 let low = match low {
-                    Limit::Open => &[][..],
-                    Limit::Before(key) | Limit::After(key) => key,
+                    Limit::Open => (&[][..], true),
+                    Limit::Before(key) => (key, true),
+                    Limit::After(key) => (key, false),
                 };
-                let (high, included) = match high {
-                    Limit::Open => (None, true),
-                    Limit::Before(key) => (Some(key), false),
-                    Limit::After(key) => (Some(key), true),
+                let high = match high {
+                    Limit::Open => None,
+                    Limit::Before(key) => Some((key, false)),
+                    Limit::After(key) => Some((key, true)),
                 };
-                self.level.keys_between(low, high, included, &mut |places| places.for_each(|p| set.insert(p)));
+                self.level.keys_between(low, high, &mut |places| places.for_each(|p| set.insert(p)));
             }
             return Ok(true);
         }

@@ -319,11 +319,6 @@ fn write_index(out: &mut String, table: &Table, index: &Index, options: &ShowOpt
         }
     }
     out.push(')');
-    if let Some(text) = index.text()
-        && let gannet_text::Tokens::Ngrams { .. } = text.definition.tokens
-    {
-        out.push_str(" /*!50100 WITH PARSER `ngram` */ ");
-    }
     match index.using {
         Some(Using::Btree) => out.push_str(" USING BTREE"),
         Some(Using::Hash) => out.push_str(" USING HASH"),
@@ -339,6 +334,11 @@ fn write_index(out: &mut String, table: &Table, index: &Index, options: &ShowOpt
     }
     if index.invisible {
         out.push_str(" /*!80000 INVISIBLE */");
+    }
+    if let Some(text) = index.text()
+        && let gannet_text::Tokens::Ngrams { .. } = text.definition.tokens
+    {
+        out.push_str(" /*!50100 WITH PARSER `ngram` */ ");
     }
     write_attributes(out, &index.attributes);
 }

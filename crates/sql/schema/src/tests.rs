@@ -342,13 +342,16 @@ fn ranges_of_keys_and_numbers_have_their_partitions() {
         gannet_types::key::encode(&main.key[0], ValueRef::Str(s.as_bytes(), CollationId::DEFAULT), &mut out).unwrap();
         out
     };
-    let between = |low: &[u8], high: Option<&[u8]>, included: bool| {
+    let between = |low: (&[u8], bool), high: Option<(&[u8], bool)>| {
         let mut found = Vec::new();
-        main.keys_between(low, high, included, &mut |places| found.push((places.start, places.end)));
+        main.keys_between(low, high, &mut |places| found.push((places.start, places.end)));
         found
     };
-    assert_eq!(between(&[], None, true), [(0, 3)]);
-    assert_eq!(between(&key("k"), Some(&key("k")), true), [(0, 2)]);
-    assert_eq!(between(&[], Some(&key("k")), false), [(0, 1)]);
-    assert_eq!(between(&key("l"), None, true), [(2, 3)]);
+    assert_eq!(between((&[], true), None), [(0, 3)]);
+    assert_eq!(between((&key("k"), true), Some((&key("k"), true))), [(0, 2)]);
+    assert_eq!(between((&[], true), Some((&key("k"), false))), [(0, 1)]);
+    assert_eq!(between((&key("l"), true), None), [(2, 3)]);
+    // The bounds of the first two begin with it, and leave nothing beyond all that do.
+    assert_eq!(between((&key("k"), false), None), [(2, 3)]);
+    assert_eq!(between((&key("j"), false), Some((&key("k"), true))), [(0, 2)]);
 }

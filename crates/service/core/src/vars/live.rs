@@ -134,7 +134,7 @@ live! {
     InnodbFtEnableStopword = boolean("innodb_ft_enable_stopword", Both, true).help("new full-text indexes leave stopwords out");
     InnodbFtServerStopwordTable = null_text("innodb_ft_server_stopword_table", Global).help("schema/table with the stopwords of new full-text indexes");
     InnodbFtUserStopwordTable = null_text("innodb_ft_user_stopword_table", Both).help("schema/table with the stopwords of new full-text indexes");
-    InnodbFtAuxTable = text("innodb_ft_aux_table", Global, "").help("schema/table that INNODB_FT_INDEX_TABLE shows");
+    InnodbFtAuxTable = null_text("innodb_ft_aux_table", Global).help("schema/table that INNODB_FT_INDEX_TABLE shows");
     InnodbFtMinTokenSize = int("innodb_ft_min_token_size", Global, 3, 0, 16).read_only().help("characters of a word, at least");
     InnodbFtMaxTokenSize = int("innodb_ft_max_token_size", Global, 84, 10, 84).read_only().help("characters of a word, at most");
     InnodbFtResultCacheLimit = int("innodb_ft_result_cache_limit", Global, 2_000_000_000, 1_000_000, 4_294_967_295)

@@ -468,6 +468,9 @@ fn index(definition: &IndexDef, cx: &mut DdlContext<'_>) -> Result<PendingIndex>
     let mut parts = Vec::with_capacity(definition.parts.len());
     let mut expressions = Vec::new();
     for part in &definition.parts {
+        if part.ordered && definition.kind == ast::IndexKind::Fulltext {
+            return Err(sql_err!(WrongUsage, "spatial/fulltext/hash index", "explicit index order"));
+        }
         match &part.source {
             KeySource::Column { name, prefix } => {
                 let prefix = match prefix {

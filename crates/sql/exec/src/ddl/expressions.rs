@@ -615,6 +615,7 @@ fn element_of(ty: &DataType, whole: &CastType) -> Result<SqlType> {
         }
         _ => {
             let name = String::from_utf8_lossy(&printer::cast_type(whole)).to_uppercase();
+            let name = if name == "REAL" { "DOUBLE" } else { &name };
             Err(SqlError::unsupported(format_args!("CAST-ing data to array of {name}")))
         }
     }

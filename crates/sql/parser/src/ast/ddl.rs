@@ -256,6 +256,8 @@ pub struct KeyPart {
     pub source: KeySource,
     /// DESC.
     pub desc: bool,
+    /// ASC or DESC is written.
+    pub ordered: bool,
 }
 
 /// Source of a key's element.

@@ -182,8 +182,8 @@ impl Parser<'_> {
             let prefix = if self.at(Tok::LParen) { Some(self.paren_number()?) } else { None };
             KeySource::Column { name, prefix }
         };
-        let desc = self.one_of(&[Kw::ASC, Kw::DESC]) == Some(Kw::DESC);
-        Ok(KeyPart { source, desc })
+        let order = self.one_of(&[Kw::ASC, Kw::DESC]);
+        Ok(KeyPart { source, desc: order == Some(Kw::DESC), ordered: order.is_some() })
     }
 
     /// `USING | TYPE {BTREE | HASH | RTREE}`; full-text and spatial keys have no choice.

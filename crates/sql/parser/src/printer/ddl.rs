@@ -188,7 +188,7 @@ impl Print for KeyPart {
                 sql.s("(").p(expr).s(")");
             }
         }
-        sql.flag(self.desc, " desc");
+        sql.flag(self.desc, " desc").flag(self.ordered && !self.desc, " asc");
     }
 }
 

@@ -336,7 +336,8 @@ impl<'p> Tables<'p> {
             id: Some(id),
             select_type: select_type.into(),
             table: Some(explain.name.to_string()),
-            partitions: self.parts.get(&scan.table).map(|p| p.join(",")),
+            // None of them is read.
+            partitions: self.parts.get(&scan.table).filter(|p| !p.is_empty()).map(|p| p.join(",")),
             access: Some(facts.access.into()),
             possible_keys: (!facts.possible.is_empty()).then(|| facts.possible.join(",")),
             key: facts.key_name(),

@@ -238,16 +238,20 @@ impl Level {
         matches!(self.places, Places::Below(_) | Places::Numbers(..))
     }
 
-    /// Gives `each` the places that may hold keys of a range: those at or behind `low`, and before `high`, or beginning
-    /// with it where that is `included`.
-    pub fn keys_between(&self, low: &[u8], high: Option<&[u8]>, included: bool, each: &mut dyn FnMut(Range<u32>)) {
+    /// Gives `each` the places that may hold keys of a range. `low` and `high` say how keys begin, and whether those
+    /// that begin so belong to the range.
+    pub fn keys_between(&self, low: (&[u8], bool), high: Option<(&[u8], bool)>, each: &mut dyn FnMut(Range<u32>)) {
+        let ((low, begins), (high, included)) = (low, (high.map(|h| h.0), high.is_none_or(|h| h.1)));
         match &self.places {
             Places::BelowKeys(bounds) => {
-                let from = bounds.partition_point(|b| !b.is_above(low));
+                // A bound that begins so has no key below it which is beyond all that do.
+                let from = bounds.partition_point(|b| !b.is_above(low) || !begins && b.key.starts_with(low));
                 let to = match high {
                     // The partition of the last key that begins with `high`.
                     Some(high) if included => {
-                        bounds.partition_point(|b| !b.is_above(high) || !b.max && b.key.starts_with(high))
+                        // All that begin so are below the bound, if MAXVALUE follows at once.
+                        let all = |b: &KeyBound| b.max && b.key.len() == high.len();
+                        bounds.partition_point(|b| !b.is_above(high) || b.key.starts_with(high) && !all(b))
                     }
                     // All keys before `high` are below a bound that is the same.
                     Some(high) => bounds.partition_point(|b| !b.is_above(high) && (b.max || b.key != high)),
@@ -265,7 +269,9 @@ impl Level {
                     if !high.is_none_or(within) {
                         break;
                     }
-                    each(*part..*part + 1);
+                    if begins || !key.starts_with(low) {
+                        each(*part..*part + 1);
+                    }
                 }
             }
             _ => {}
