@@ -213,6 +213,8 @@ impl Session {
         let memory = alone::statement_memory(self);
         let mut sink = OneRowSink::default();
         let outcome = self.execute_with(plan, locks, params, |cx, buffers| {
+            // As MySQL, which evaluates the select list for the variables, and the rest as of any query.
+            cx.strict_items = std::mem::replace(&mut cx.strict, false);
             let outcome = gannet_exec::run(cx, buffers, &mut sink);
             // Within the statement, which fails when a value does not fit: of the first row, before a second is one
             // too many.

@@ -205,7 +205,18 @@ pub struct Shared<'a, 'p> {
     /// Values of the plan's parameters.
     pub params: &'a [Value],
     /// What is told once, however many rows there are: of a constant, or of a column without a value.
-    told: Mutex<Vec<(ErrorCode, Box<str>)>>,
+    told: Mutex<Vec<(ErrorCode, Told)>>,
+}
+
+/// Of what something is told once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// A column, or a text.
+    Name(Box<str>),
+    /// A parameter of the plan.
+    Param(u32),
+    /// An expression, by its place in memory.
+    At(usize),
 }
 
 /// Tasks on several workers use it at once.
@@ -221,11 +232,11 @@ impl<'a, 'p> Shared<'a, 'p> {
     }
 
     /// The first time that the statement has something to tell of a constant or a column.
-    pub(crate) fn tells_first(&self, code: ErrorCode, of: &str) -> bool {
-        let mut told = self.told.lock();
-        let first = !told.iter().any(|(c, name)| *c == code && **name == *of);
+    pub(crate) fn tells_first(&self, code: ErrorCode, of: Told) -> bool {
+        let (mut told, of) = (self.told.lock(), (code, of));
+        let first = !told.contains(&of);
         if first {
-            told.push((code, of.into()));
+            told.push(of);
         }
         first
     }
@@ -272,6 +283,8 @@ pub struct Cx<'a, 'p> {
     pub found_rows: Option<u64>,
     /// Losing conversions are errors (DML in strict mode without IGNORE).
     pub strict: bool,
+    /// Those of select lists alone: a SELECT that assigns variables of a program.
+    pub strict_items: bool,
     /// IGNORE: errors about single rows and values are warnings.
     pub ignore: bool,
     /// The statement is one of a function or trigger: when it fails, the row that it was at is undone, and the rows
@@ -352,6 +365,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             counts: Counts::default(),
             found_rows: None,
             strict: false,
+            strict_items: false,
             ignore: false,
             inner: false,
             row: None,
@@ -376,7 +390,7 @@ impl<'a, 'p> Cx<'a, 'p> {
 
     /// Warns of a column without a value; INSERT does so once for each column, however many rows there are.
     pub(crate) fn warn_of_column(&mut self, code: ErrorCode, column: &str) {
-        if self.shared.tells_first(code, column) {
+        if self.shared.tells_first(code, Told::Name(column.into())) {
             self.warnings.push(Warning::new(Level::Warning, code, &[&column]));
         }
     }

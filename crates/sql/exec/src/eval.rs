@@ -6,7 +6,7 @@ mod subquery;
 use crate::{
     batch::Batch,
     compare::{append_domain_key, compare, holds, truth},
-    context::Cx,
+    context::{Cx, Told},
     convert, long,
     lookup::InSet,
     numbered::Numbered,
@@ -343,8 +343,8 @@ fn comparison<'p>(
     if op == CompareOp::NullSafeEq && (a.is_null() || b.is_null()) {
         return Ok(Value::from(a.is_null() && b.is_null()));
     }
-    constant_number(by, &args[0], &mut a, cx)?;
-    constant_number(by, &args[1], &mut b, cx)?;
+    constant_number(by, &args[0], &mut a, &args[1], cx)?;
+    constant_number(by, &args[1], &mut b, &args[0], cx)?;
     Ok(compare(by, a.as_ref(), b.as_ref(), cx)?.map_or(Value::Null, |order| Value::from(holds(op, order))))
 }
 
@@ -380,13 +380,7 @@ pub(crate) fn read_dates<'p>(cx: &mut Cx<'_, 'p>) -> Result<()> {
 /// compared as numbers then.
 #[cold]
 pub(crate) fn tell_date_numbers<'p>(cx: &mut Cx<'_, 'p>) -> Result<()> {
-    let change = match &cx.shared.plan.kind {
-        PlanKind::Query(_) | PlanKind::PointSelect(_) => false,
-        PlanKind::Insert(insert) => !insert.ignore,
-        PlanKind::Update(update) => !update.ignore,
-        PlanKind::Delete(delete) => !delete.ignore,
-    };
-    let strict = cx.strict || change && cx.shared.settings.sql_mode.is_strict();
+    let strict = is_strict(cx);
     for told in &cx.shared.plan.date_numbers {
         let value = eval(&told.number, &Batch::one_empty_row(), 0, cx)?;
         let mark = cx.warnings.mark();
@@ -401,24 +395,94 @@ pub(crate) fn tell_date_numbers<'p>(cx: &mut Cx<'_, 'p>) -> Result<()> {
     Ok(())
 }
 
-/// Text that stands in the statement, compared with numbers: it is read as one once, and is told of once.
-pub(crate) fn constant_number(by: Comparison, of: &Expr, value: &mut Value, cx: &mut Cx<'_, '_>) -> Result<()> {
-    if let (ExprKind::Literal(_) | ExprKind::Param(_), Value::Str(text, _)) = (&of.kind, &*value) {
-        let (mark, total) = (cx.warnings.mark(), cx.warnings.total());
-        let mut context = cx.eval_context();
-        let (given, context) = (value.as_ref(), &mut context.conversion());
-        let number = match by {
-            Comparison::Double => Value::Double(gannet_types::convert::to_f64(given, context)?),
-            Comparison::Decimal => Value::Decimal(gannet_types::convert::to_decimal(given, context)?),
-            _ => return Ok(()),
+/// What constants tell before any row is an error: in a strict change.
+fn is_strict(cx: &Cx<'_, '_>) -> bool {
+    let change = match &cx.shared.plan.kind {
+        PlanKind::Query(_) | PlanKind::PointSelect(_) => false,
+        PlanKind::Insert(insert) => !insert.ignore,
+        PlanKind::Update(update) => !update.ignore,
+        PlanKind::Delete(delete) => !delete.ignore,
+    };
+    cx.strict || change && cx.shared.settings.sql_mode.is_strict()
+}
+
+/// Warns of the texts of the statement that are compared with numbers, and are none. Error 1292 in strict changes. Rows
+/// tell no more of them.
+pub(crate) fn tell_number_texts<'p>(cx: &mut Cx<'_, 'p>) -> Result<()> {
+    let (strict, nowhere) = (is_strict(cx), Batch::one_empty_row());
+    for told in &cx.shared.plan.number_texts {
+        let none = match &told.limit {
+            Some(limit) => matches!(eval(limit, &nowhere, 0, cx)?, Value::Int(0) | Value::UInt(0)),
+            None => false,
         };
-        let told = || cx.shared.tells_first(ErrorCode::TruncatedWrongValue, &String::from_utf8_lossy(text));
-        if cx.warnings.total() != total && !told() {
-            cx.warnings.back_to(mark);
+        let value = eval(&told.text, &nowhere, 0, cx)?;
+        let Value::Str(..) = &value else { continue };
+        if none || !cx.shared.tells_first(ErrorCode::TruncatedWrongValue, constant_of(&told.text, &value)) {
+            continue;
         }
-        *value = number;
+        let mut context = cx.eval_context();
+        let mut conversion = context.conversion();
+        conversion.strict = strict;
+        match told.decimal {
+            true => drop(gannet_types::convert::to_decimal(value.as_ref(), &mut conversion)?),
+            false => drop(gannet_types::convert::to_f64(value.as_ref(), &mut conversion)?),
+        }
     }
     Ok(())
+}
+
+/// Which constant it is.
+fn constant_of(of: &Expr, value: &Value) -> Told {
+    match (&of.kind, value) {
+        (ExprKind::Param(n), _) => Told::Param(*n),
+        (ExprKind::Literal(_), Value::Str(text, _)) => Told::Name(String::from_utf8_lossy(text).into()),
+        // Plans do not move while they run.
+        _ => Told::At(std::ptr::from_ref(of) as usize),
+    }
+}
+
+/// Text that is the same for all rows, compared with a number: it is read as one, and is told of once, as a DOUBLE
+/// beside an integer, whatever it is compared as.
+pub(crate) fn constant_number(
+    by: Comparison,
+    of: &Expr,
+    value: &mut Value,
+    with: &Expr,
+    cx: &mut Cx<'_, '_>,
+) -> Result<()> {
+    let Value::Str(..) = &*value else { return Ok(()) };
+    if !matches!(by, Comparison::Double | Comparison::Decimal) || !is_kept(of) {
+        return Ok(());
+    }
+    let (mark, total) = (cx.warnings.mark(), cx.warnings.total());
+    let mut context = cx.eval_context();
+    let (given, context) = (value.as_ref(), &mut context.conversion());
+    let number = if by == Comparison::Double {
+        Value::Double(gannet_types::convert::to_f64(given, context)?)
+    } else if with.ty.id.is_integer() {
+        gannet_types::convert::to_f64(given, context)?;
+        let heard = context.warnings.mark();
+        context.strict = false;
+        let number = gannet_types::convert::to_decimal(given, context)?;
+        context.warnings.back_to(heard);
+        Value::Decimal(number)
+    } else {
+        Value::Decimal(gannet_types::convert::to_decimal(given, context)?)
+    };
+    if cx.warnings.total() != total && !cx.shared.tells_first(ErrorCode::TruncatedWrongValue, constant_of(of, value)) {
+        cx.warnings.back_to(mark);
+    }
+    *value = number;
+    Ok(())
+}
+
+/// MySQL keeps its value while the statement runs.
+fn is_kept(of: &Expr) -> bool {
+    match &of.kind {
+        ExprKind::Literal(_) | ExprKind::Param(_) | ExprKind::UserVar(_) => true,
+        ExprKind::Column(_) | ExprKind::Register(_) => false,
+        _ => of.is_execution_constant(),
+    }
 }
 
 /// As [`constant_date`] for BETWEEN, which takes text that is no date for the zero date, with one warning.
@@ -429,7 +493,8 @@ fn bound_date(constant: &Expr, value: &mut Value, other: &Expr, cx: &mut Cx<'_, 
         _ => return Ok(()),
     };
     if let (ExprKind::Literal(_) | ExprKind::Param(_), Value::Str(text, _)) = (&constant.kind, &*value) {
-        let tell = cx.shared.tells_first(ErrorCode::TruncatedWrongValue, &String::from_utf8_lossy(text));
+        let text = Told::Name(String::from_utf8_lossy(text).into());
+        let tell = cx.shared.tells_first(ErrorCode::TruncatedWrongValue, text);
         let mut context = cx.eval_context();
         let (at, fsp) = gannet_types::convert::bound_datetime(value.as_ref(), wanted, tell, &mut context.conversion())?;
         *value = Value::DateTime(at, fsp);
@@ -513,8 +578,12 @@ fn in_list<'p>(
     cx: &mut Cx<'_, 'p>,
 ) -> Result<Option<bool>> {
     let mut answer = if wanted.is_null() { None } else { Some(false) };
+    let texts = matches!(by, Comparison::Double | Comparison::Decimal) && list.iter().all(Expr::is_written_text);
     for candidate in list {
         let mut value = eval(candidate, batch, row, cx)?;
+        if texts {
+            constant_number(by, candidate, &mut value, arg, cx)?;
+        }
         if by == Comparison::Datetime {
             constant_date(candidate, &mut value, arg.ty.id, cx)?;
         }
@@ -538,6 +607,7 @@ pub(crate) fn in_set_of<'p>(by: Comparison, arg: &Expr, list: &'p [Expr], cx: &m
     let (empty, mut key) = (Batch::one_empty_row(), Vec::new());
     for candidate in list {
         let mut value = eval(candidate, &empty, 0, cx)?;
+        constant_number(by, candidate, &mut value, arg, cx)?;
         if by == Comparison::Datetime {
             constant_date(candidate, &mut value, arg.ty.id, cx)?;
         }

@@ -513,9 +513,9 @@ fn select_compared<'p>(predicate: &'p Expr, batch: &Batch, rows: Vec<u32>, cx: &
     for row in rows {
         cx.check_killed()?;
         if unread && !a.get(row as usize).is_null() && !b.get(row as usize).is_null() {
-            for (operand, of) in [(&mut a, &args[0]), (&mut b, &args[1])] {
+            for (operand, of, with) in [(&mut a, &args[0], &args[1]), (&mut b, &args[1], &args[0])] {
                 if let Operand::Constant(value) = operand {
-                    constant_number(*by, of, value, cx)?;
+                    constant_number(*by, of, value, with, cx)?;
                 }
             }
             unread = false;

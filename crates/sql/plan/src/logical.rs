@@ -55,6 +55,8 @@ pub(crate) struct Arena {
     /// See [`crate::plan::Plan::dates`].
     pub(crate) dates: Vec<crate::plan::DateText>,
     pub(crate) date_numbers: Vec<crate::plan::DateNumber>,
+    /// Those of [`crate::plan::Plan::number_texts`] that are members of lists.
+    pub(crate) listed_texts: Vec<Expr>,
 }
 
 /// Height and nodes of an expression.

@@ -52,6 +52,19 @@ pub struct Plan {
     pub dates: Box<[DateText]>,
     /// Numbers that it compares with columns of dates and times: an execution begins by telling which are none.
     pub date_numbers: Box<[DateNumber]>,
+    /// Texts that it compares with numbers: an execution begins by telling which are none.
+    pub number_texts: Box<[NumberText]>,
+}
+
+/// A literal or parameter that is a text, and is read as a number once, before any row.
+#[derive(Clone, Debug)]
+pub struct NumberText {
+    /// The text.
+    pub text: Expr,
+    /// It is read as a DECIMAL, as it is compared with one; otherwise as a DOUBLE.
+    pub decimal: bool,
+    /// The LIMIT of its SELECT: where that is 0, nothing is read.
+    pub limit: Option<Expr>,
 }
 
 /// A literal or parameter that is compared with a value of a date type.

@@ -7,7 +7,8 @@ use crate::optimize::{Builder, point_select};
 use crate::options::{Passes, PlanOptions};
 use crate::physical::Reads;
 use crate::plan::{
-    Accesses, DateNumber, DateText, Dive, Intent, LoadField, Param, Plan, PlanKind, PlanTable, ResultColumn, TableExprs,
+    Accesses, DateNumber, DateText, Dive, Intent, LoadField, NumberText, Param, Plan, PlanKind, PlanTable,
+    ResultColumn, TableExprs,
 };
 use crate::rewrite;
 use gannet_parser::ast::{Query as AstQuery, SelectInto, Statement};
@@ -238,6 +239,7 @@ pub(crate) fn finish(
     let (dives, selectivity) = dives(&mut builder, &tables)?;
     let dates = date_texts(&mut builder)?;
     let date_numbers = date_numbers(&mut builder)?;
+    let number_texts = number_texts(&mut builder)?;
     let mut uses = arena.uses;
     uses.effects = arena.effects.once() || !arena.routines.is_empty();
     uses.programs |= tables.iter().any(fires);
@@ -264,6 +266,7 @@ pub(crate) fn finish(
         warnings: builder.warnings.take().into(),
         dates,
         date_numbers,
+        number_texts,
     };
     plan.accesses = Accesses::of(&plan);
     if let PlanKind::Query(root) = &plan.kind {
@@ -305,6 +308,18 @@ fn date_texts(builder: &mut Builder<'_>) -> Result<Box<[DateText]>> {
 fn date_numbers(builder: &mut Builder<'_>) -> Result<Box<[DateNumber]>> {
     let numbers = builder.arena.date_numbers.iter();
     numbers.map(|n| Ok(DateNumber { number: builder.lower(&n.number, &[])?, ..n.clone() })).collect()
+}
+
+/// The texts that are compared with numbers.
+fn number_texts(builder: &mut Builder<'_>) -> Result<Box<[NumberText]>> {
+    let listed = builder.arena.listed_texts.iter();
+    let listed = listed.map(|text| NumberText { text: text.clone(), decimal: false, limit: None });
+    let mut texts: Vec<NumberText> = listed.chain(std::mem::take(&mut builder.number_texts)).collect();
+    for NumberText { text, limit, .. } in &mut texts {
+        builder.lower_in_place(text, &[])?;
+        limit.iter_mut().try_for_each(|limit| builder.lower_in_place(limit, &[]))?;
+    }
+    Ok(texts.into())
 }
 
 /// The statement may fire triggers of the table.

@@ -126,6 +126,11 @@ impl Expr {
         })
     }
 
+    /// A text that stands in the statement.
+    pub fn is_written_text(&self) -> bool {
+        self.ty.id.is_string() && matches!(self.kind, ExprKind::Literal(_) | ExprKind::Param(_))
+    }
+
     /// The same value for every row of an execution: nothing but literals, parameters, functions that are constant
     /// during a statement, and system variables.
     pub fn is_execution_constant(&self) -> bool {

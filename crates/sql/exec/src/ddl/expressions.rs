@@ -766,5 +766,6 @@ pub(crate) fn plan_over(table: &Arc<Table>, exprs: Option<Arc<TableExprs>>) -> P
         warnings: Box::new([]),
         dates: Box::new([]),
         date_numbers: Box::new([]),
+        number_texts: Box::new([]),
     }
 }

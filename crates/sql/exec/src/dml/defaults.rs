@@ -1,6 +1,9 @@
 //! Values for columns that the statement does not give.
 
-use crate::{context::Cx, convert};
+use crate::{
+    context::{Cx, Told},
+    convert,
+};
 use gannet_plan::plan::{Intent, PlanTable};
 use gannet_schema::{Column, ColumnDefault as Default, Table};
 use gannet_types::{Date, DateTime, Level, Result, SqlError, SqlMode, Value, ValueRef, sql_err};
@@ -52,7 +55,7 @@ pub(crate) fn no_default(column: &Column, cx: &Cx<'_, '_>) -> SqlError {
 /// The same as a warning, once a statement and column.
 pub(crate) fn warn_of_no_default(column: &Column, cx: &mut Cx<'_, '_>) {
     let warning = no_default(column, cx);
-    if cx.shared.tells_first(warning.code(), &column.name) {
+    if cx.shared.tells_first(warning.code(), Told::Name((&*column.name).into())) {
         cx.warnings.push(warning.to_warning(Level::Warning));
     }
 }

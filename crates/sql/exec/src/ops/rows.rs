@@ -134,7 +134,11 @@ impl<'p> Operator<'p> for Project<'p> {
 
     fn next(&mut self, cx: &mut Cx<'_, 'p>) -> Result<Option<Batch>> {
         let Some(batch) = self.input.next(cx)? else { return Ok(None) };
-        vector::project(self.exprs, batch, self.stored, cx).map(Some)
+        let strict = cx.strict;
+        cx.strict |= cx.strict_items;
+        let projected = vector::project(self.exprs, batch, self.stored, cx);
+        cx.strict = strict;
+        projected.map(Some)
     }
 }
 

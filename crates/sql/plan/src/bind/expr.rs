@@ -431,6 +431,11 @@ impl Binder<'_> {
         let mut list = all_in_domain(self, all, by, " IN ")?;
         let arg = Box::new(list.remove(0));
         let constant_list = list.iter().all(Expr::is_execution_constant);
+        let numbers = matches!(by, Comparison::Double | Comparison::Decimal) && arg.ty.id.is_numeric();
+        // As MySQL, which sorts such a list before it looks for anything.
+        if numbers && list.iter().all(Expr::is_written_text) {
+            self.arena.listed_texts.extend(list.iter().cloned());
+        }
         let list = list.into();
         Ok(predicate(ExprKind::In { by, negated, arg, list, constant_list }, nullable))
     }

@@ -11,6 +11,7 @@ mod ors;
 mod parts;
 mod scan;
 mod search;
+mod texts;
 
 pub(crate) use scan::part_len;
 
@@ -78,6 +79,7 @@ impl Builder<'_> {
         if let Some(node) = self.impossible(&planned, columns)? {
             return Ok(node);
         }
+        texts::note(self, block);
         let asked = planned.asked_once(self.arena);
         let (node, ordered) = self.joined(&mut planned)?;
         let node = self.filtered(&mut planned, node, &asked)?;

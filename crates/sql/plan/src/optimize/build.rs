@@ -4,7 +4,7 @@ use crate::expr::{Bind, Expr, ExprKind, SortKey, SubqueryKind};
 use crate::logical::{Arena, ColId, Label};
 use crate::options::PlanOptions;
 use crate::physical::{Op, Physical, Ranges};
-use crate::plan::{Cte, Param, Subplan};
+use crate::plan::{Cte, NumberText, Param, Subplan};
 use gannet_types::{ErrorCode, Result, SqlError, SqlType, Value};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -47,6 +47,8 @@ pub(crate) struct Builder<'a> {
     pub(crate) dives: RefCell<Vec<Looked>>,
     /// What each execution warns of.
     pub(crate) warnings: RefCell<Vec<gannet_types::Warning>>,
+    /// Texts that conditions compare with numbers.
+    pub(crate) number_texts: Vec<NumberText>,
 }
 
 /// A range that was looked up: table slot, index, ranges, rows.
@@ -71,6 +73,7 @@ impl<'a> Builder<'a> {
             depth: 0,
             dives: RefCell::new(Vec::new()),
             warnings: RefCell::new(arena.warnings.clone()),
+            number_texts: Vec::new(),
         }
     }
 

@@ -21,7 +21,8 @@ pub fn to_f64(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<f64> {
         ValueRef::Str(text, c) => {
             let text = &*c.charset().narrow(text);
             let (value, used, overflow) = float::parse_double(text);
-            if overflow || rest_matters(text, used) {
+            // A blank text is silently 0 as a DOUBLE; as an integer or DECIMAL it is told of.
+            if overflow || text.iter().skip(used).any(|b| !b.is_ascii_whitespace()) {
                 cx.truncated("DOUBLE", v)?;
             }
             value

@@ -283,6 +283,7 @@ impl Builder<'_> {
             let op = Op::Values { rows: Box::new([]), reason: Some("Impossible WHERE") };
             return Ok(self.node(op, schema, 0.0, 0.0));
         }
+        super::texts::note(self, block);
         let asked = planned.asked_once(self.arena);
         let (node, ordered) = self.joined(&mut planned)?;
         let mut node = self.filtered(&mut planned, node, &asked)?;
