@@ -15,8 +15,8 @@ use crate::map::{ColumnKind, GENERATED_KEY};
 use crate::rows::PARTIAL_DOCUMENTS;
 use gannet_base::Reader;
 use gannet_base::sync::{Arc, Mutex};
-use gannet_types::decimal::stored;
 use gannet_types::ValueRef;
+use gannet_types::decimal::stored;
 use gannet_types::key::{self, KeyPart};
 
 /// Keys that are remembered: `binlog_transaction_dependency_history_size`.

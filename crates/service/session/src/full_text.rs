@@ -36,7 +36,8 @@ pub(crate) fn check(session: &Session, id: VarId, text: &str) -> Result<()> {
 /// As many signs as MyISAM has operators, one of the first two a space, none twice but the two quotes.
 fn is_boolean_syntax(signs: &[u8]) -> bool {
     let sign = |b: &u8| b.is_ascii() && !b.is_ascii_alphanumeric();
-    let twice = |at: usize| signs[..at].iter().position(|b| *b == signs[at]).is_some_and(|first| (first, at) != (10, 11));
+    let twice =
+        |at: usize| signs[..at].iter().position(|b| *b == signs[at]).is_some_and(|first| (first, at) != (10, 11));
     signs.len() == 14 && signs[..2].contains(&b' ') && signs.iter().all(sign) && !(0..14).any(twice)
 }
 

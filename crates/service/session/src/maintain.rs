@@ -78,7 +78,7 @@ pub(crate) fn maintain(session: &mut Session, m: &ast::TableMaintenance, reply: 
         let mut stale = Vec::new();
         let outcome = outcome.and_then(|t| {
             if m.kind == Kind::Check {
-                stale = stale_values(session, &t)?;
+                stale = stale_values(session, &t, &[])?;
             }
             Ok(())
         });
@@ -119,10 +119,15 @@ pub(super) fn check_maintained(session: &Session, kind: ast::MaintenanceKind, t:
     session.locked.check(t.id, rebuilds, &t.name)
 }
 
-fn stale_values(session: &mut Session, t: &Arc<gannet_schema::Table>) -> Result<Vec<String>> {
+/// What rows have that their expressions do not give, and rows of these parts (of all without any) that are elsewhere.
+pub(super) fn stale_values(
+    session: &mut Session,
+    t: &Arc<gannet_schema::Table>,
+    parts: &[usize],
+) -> Result<Vec<String>> {
     let settings = super::variables::Settings::of(&session.state, session.abilities.found_rows).exec;
     let evaluation = Evaluation { session: &mut session.state, settings: &settings };
-    gannet_exec::check::stale_values(t, &session.server.engine, evaluation)
+    gannet_exec::check::stale_values(t, parts, &session.server.engine, evaluation)
 }
 
 pub(super) fn maintain_one(session: &Session, kind: ast::MaintenanceKind, t: &gannet_schema::Table) -> Result<()> {

@@ -2,7 +2,7 @@
 //! tables do, and errors are among them.
 
 use super::Session;
-use super::maintain::maintain_one;
+use super::maintain::{maintain_one, stale_values};
 use super::reply::{Done, Reply};
 use super::show::table;
 use super::state::text;
@@ -10,6 +10,7 @@ use gannet_core::accounts::{Privilege, Privileges};
 use gannet_parser::ast::{AlterAction, AlterTable, Ident, MaintenanceKind as Kind};
 use gannet_schema::Table;
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
+use std::sync::Arc;
 
 /// What the statement does to partitions, if it answers with rows.
 pub(crate) fn maintains(alter: &AlterTable) -> Option<(Kind, &[Ident])> {
@@ -44,7 +45,8 @@ pub(crate) fn maintain(session: &mut Session, alter: &AlterTable, reply: &mut dy
     let mut rows = Vec::new();
     let mut line = |kind: &str, message: &str| rows.push(vec![text(&label), text(word), text(kind), text(message)]);
     match maintain_parts(session, kind, &found, names, &label) {
-        Ok(()) => {
+        Ok(stale) => {
+            stale.iter().for_each(|message| line("warning", message));
             match kind {
                 Kind::Optimize => line(
                     "note",
@@ -66,7 +68,14 @@ pub(crate) fn maintain(session: &mut Session, alter: &AlterTable, reply: &mut dy
     session.send_table(&table(super::show::maintained(), rows), reply)
 }
 
-fn maintain_parts(session: &Session, kind: Kind, found: &Table, names: &[Ident], label: &str) -> Result<()> {
+/// Says of CHECK what it found that is no damage.
+fn maintain_parts(
+    session: &mut Session,
+    kind: Kind,
+    found: &Arc<Table>,
+    names: &[Ident],
+    label: &str,
+) -> Result<Vec<String>> {
     let leaves = leaves(found, names, label)?;
     if kind == Kind::Check {
         let all = leaves.is_empty();
@@ -74,10 +83,10 @@ fn maintain_parts(session: &Session, kind: Kind, found: &Table, names: &[Ident],
         for leaf in (0..count).filter(|n| all || leaves.contains(n)) {
             maintain_one(session, kind, found.part(leaf as u32)?)?;
         }
-        return Ok(());
+        return stale_values(session, found, &leaves);
     }
     // The figures of a table are those of all its parts.
-    maintain_one(session, kind, found)
+    maintain_one(session, kind, found).map(|()| Vec::new())
 }
 
 /// The partitions of these names; none for ALL. Errors 1505 and 1507.

@@ -126,8 +126,13 @@ pub struct Evaluation<'a> {
 
 /// Computes the generated columns of each row again and evaluates the checks: a line for each whose rows do not
 /// agree. Indexes hold the same values as rows, so [`check_table`] cannot see it. Some expressions depend on the
-/// session's time zone and sql_mode, so a line is a warning.
-pub fn stale_values(table: &Arc<Table>, engine: &Engine, evaluation: Evaluation<'_>) -> Result<Vec<String>> {
+/// session's time zone and sql_mode, so a line is a warning. `parts` are those that are looked at; all, if none is named.
+pub fn stale_values(
+    table: &Arc<Table>,
+    parts: &[usize],
+    engine: &Engine,
+    evaluation: Evaluation<'_>,
+) -> Result<Vec<String>> {
     if table.source != RowSource::Engine || !table.has_expressions() && table.partitions.is_none() {
         return Ok(Vec::new());
     }
@@ -143,7 +148,7 @@ pub fn stale_values(table: &Arc<Table>, engine: &Engine, evaluation: Evaluation<
     let mut cx = Cx::new(&shared, &mut txn, evaluation.session, &mut warnings);
     let mut encoded = Vec::new();
     let mut misplaced: Vec<(u32, u64)> = Vec::new();
-    for (number, part) in table.all_parts().enumerate() {
+    for (number, part) in table.all_parts().enumerate().filter(|(n, _)| parts.is_empty() || parts.contains(n)) {
         let row_tree = part?.trees(engine).map_err(from_engine)?.row.clone();
         let mut elsewhere = 0;
         scan(&mut reading, &row_tree, |_, payload| {

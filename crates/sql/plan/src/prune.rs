@@ -394,6 +394,7 @@ pub fn number_of(value: &Value) -> Option<i128> {
     match value {
         Value::Timestamp(time, 0) => Some(i128::from(time.unix_micros().div_euclid(1_000_000))),
         Value::Decimal(number) => number.to_i128(),
+        Value::Bit(bits, _) => Some(i128::from(*bits)),
         other => integer(other),
     }
 }

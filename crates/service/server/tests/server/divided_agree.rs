@@ -50,6 +50,11 @@ const WAYS: &[Way] = &[
         parts: &["('2023-03-26', 2)", "('2023-10-29', 0)", "('2023-10-29', 4)", "(MAXVALUE, MAXVALUE)"],
         key: "d, b, a",
     },
+    Way {
+        by: "RANGE COLUMNS (b, a, s)",
+        parts: &["(1, 5, MAXVALUE)", "(3, 10, 'b')", "(3, 20, MAXVALUE)", "(6, 10, MAXVALUE)", "(MAXVALUE, 0, 'a')"],
+        key: "b, a, s",
+    },
     Way { by: "RANGE COLUMNS (l)", parts: &["('a')", "('b')", "('c')", "(MAXVALUE)"], key: "l, a" },
     Way { by: "RANGE COLUMNS (s)", parts: &["('a')", "('B')", "('bb')", "(MAXVALUE)"], key: "s, a" },
     Way {

@@ -483,6 +483,9 @@ fn index(definition: &IndexDef, cx: &mut DdlContext<'_>) -> Result<PendingIndex>
                 if kind == IndexKind::Primary {
                     return Err(sql_err!(FunctionalIndexPrimaryKey));
                 }
+                if part.ordered && matches!(expr, Expr::Cast(c) if c.array) {
+                    return Err(sql_err!(WrongUsage, "multi-valued index", "explicit index order"));
+                }
                 expressions.push((parts.len(), expr.clone()));
                 parts.push(("".into(), None, part.desc));
             }

@@ -153,9 +153,6 @@ fn functional(
         let text = over(columns, definition, cx).text(&Use::Functional(name.clone()), expr)?;
         let ty = expressions::functional_type(columns, &text, cx.collation)?;
         if let Some(element) = expressions::element_type(&text)? {
-            if index.parts[*part].2 {
-                return Err(sql_err!(WrongUsage, "multi-valued index", "explicit index order"));
-            }
             if index.method != Method::Ordered {
                 return Err(SqlError::unsupported("more than one multi-valued key part per index"));
             }

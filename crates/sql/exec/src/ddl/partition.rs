@@ -165,7 +165,8 @@ fn check_keys(of: &Partitioning, schema: &str, definition: &TableDefinition) -> 
         for column in columns_of(spread, definition) {
             for index in definition.indexes.iter().filter(|i| i.kind != IndexKind::Plain) {
                 if !index.parts.iter().any(|p| eq_name(&p.0, &column) && p.1.is_none()) {
-                    let kind = if primary.is_some_and(|p| std::ptr::eq(p, index)) { "PRIMARY KEY" } else { "UNIQUE INDEX" };
+                    let kind =
+                        if primary.is_some_and(|p| std::ptr::eq(p, index)) { "PRIMARY KEY" } else { "UNIQUE INDEX" };
                     return Err(sql_err!(UniqueKeyNeedAllFieldsInPf, kind));
                 }
             }
@@ -364,12 +365,17 @@ impl Maker<'_, '_> {
             week_format: self.cx.settings.default_week_format,
         };
         let text = over.text(&Use::Partition, expr)?;
-        if expressions::names_in(&text).is_empty() {
+        let names = expressions::names_in(&text);
+        if names.is_empty() {
             return Err(sql_err!(WrongExprInPartitionFunc));
+        }
+        let lob = |c: &&Column| c.ty.id.is_lob() || c.ty.id == TypeId::Json;
+        if self.columns.iter().filter(lob).any(|c| names.iter().any(|n| eq_name(n, &c.name))) {
+            return Err(sql_err!(BlobFieldInPartFunc));
         }
         let scratch = expressions::scratch(self.columns, self.cx.collation);
         let ty = gannet_plan::bind_over(&scratch, &expressions::parse(&text)?)?.ty;
-        if !ty.id.is_integer() && ty.id != TypeId::Year {
+        if !ty.id.is_integer() && !matches!(ty.id, TypeId::Year | TypeId::Bit) || allowed::rounds_time(expr, self.columns) {
             if let Expr::Column(column) = expr {
                 return Err(sql_err!(FieldTypeNotAllowedAsPartitionField, column.column));
             }

@@ -283,7 +283,7 @@ impl Parser<'_> {
                     let columns = self.paren_list(Self::ident)?;
                     if range { PartitionMethod::RangeColumns(columns) } else { PartitionMethod::ListColumns(columns) }
                 } else {
-                    let expr = self.paren_expr()?;
+                    let expr = self.paren_bit_expr()?;
                     if range { PartitionMethod::Range(expr) } else { PartitionMethod::List(expr) }
                 }
             }
@@ -316,10 +316,11 @@ impl Parser<'_> {
         Ok(PartitionBy { method, count, sub, partitions })
     }
 
+    /// A partitioning function: nothing that is true or false.
     #[inline(never)]
-    fn paren_expr(&mut self) -> Result<Expr> {
+    fn paren_bit_expr(&mut self) -> Result<Expr> {
         self.expect(Tok::LParen)?;
-        let expr = self.expr()?;
+        let expr = self.bit_expr()?;
         self.expect(Tok::RParen)?;
         Ok(expr)
     }
@@ -329,7 +330,7 @@ impl Parser<'_> {
     fn hash_or_key(&mut self, may_be_empty: bool) -> Result<PartitionMethod> {
         let linear = self.eat_kw(Kw::LINEAR);
         if self.eat_kw(Kw::HASH) {
-            return Ok(PartitionMethod::Hash { linear, expr: self.paren_expr()? });
+            return Ok(PartitionMethod::Hash { linear, expr: self.paren_bit_expr()? });
         }
         self.expect_kw(Kw::KEY)?;
         let algorithm = if self.eat_kw(Kw::ALGORITHM) {

@@ -32,6 +32,32 @@ fn takes(name: &str, args: usize) -> Option<Takes> {
     })
 }
 
+/// Operators and functions of numbers over a time, which round it: they give no integer in MySQL.
+pub(super) fn rounds_time(e: &Expr, columns: &[Column]) -> bool {
+    let operand = match e {
+        Expr::Unary { op: UnaryOp::Neg, expr } => expr,
+        Expr::Call(call) if call.args.len() == 1 => match takes(&call.name.text.to_ascii_lowercase(), 1) {
+            Some(Takes::Numbers) => &call.args[0],
+            _ => return false,
+        },
+        _ => return false,
+    };
+    let Expr::Column(column) = operand else { return rounds_time(operand, columns) };
+    let found = columns.iter().find(|c| eq_name(&c.name, &column.column) && !c.hidden);
+    found.is_some_and(|c| matches!(c.ty.id, TypeId::Date | TypeId::DateTime | TypeId::Time))
+}
+
+/// A text has no quotient.
+fn divisible(e: &Expr, columns: &[Column]) -> Result<()> {
+    let Expr::Column(column) = e else { return Ok(()) };
+    let found = columns.iter().find(|c| eq_name(&c.name, &column.column) && !c.hidden);
+    let text = |c: &Column| c.ty.id.is_string() || matches!(c.ty.id, TypeId::Enum | TypeId::Set);
+    if found.is_some_and(|c| text(c) && !c.ty.id.is_lob()) {
+        return Err(sql_err!(PartitionFunctionIsNotAllowed));
+    }
+    Ok(())
+}
+
 /// Errors 1564 for what may not be there, 1486 for what depends on the time zone, 1054 for a column that is not.
 pub(super) fn check(e: &Expr, columns: &[Column]) -> Result<()> {
     gannet_types::check_stack()?;
@@ -47,11 +73,13 @@ pub(super) fn check(e: &Expr, columns: &[Column]) -> Result<()> {
         Expr::Literal(literal) if matches!(literal.value, LiteralValue::Int(_)) => Ok(()),
         Expr::Literal(_) => Ok(()),
         Expr::Unary { op: UnaryOp::Neg, expr } => check(expr, columns),
-        Expr::Binary {
-            op: BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::IntDiv | BinaryOp::Mod,
-            left,
-            right,
-        } => {
+        Expr::Binary { op: BinaryOp::IntDiv, left, right } => {
+            check(left, columns)?;
+            check(right, columns)?;
+            divisible(left, columns)?;
+            divisible(right, columns)
+        }
+        Expr::Binary { op: BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Mod, left, right } => {
             check(left, columns)?;
             check(right, columns)
         }
@@ -96,8 +124,10 @@ fn argument(e: &Expr, takes: &Takes, columns: &[Column]) -> Result<()> {
     let Expr::Column(column) = e else {
         return match takes {
             Takes::Numbers | Takes::Days => check(e, columns),
-            // A constant, or an expression that would have to be converted.
-            _ if matches!(e, Expr::Literal(_)) => Ok(()),
+            // What has to be converted depends on the session.
+            _ if matches!(e, Expr::Literal(l) if matches!(l.value, LiteralValue::Int(_) | LiteralValue::Null)) => {
+                Ok(())
+            }
             _ => {
                 check(e, columns)?;
                 Err(sql_err!(WrongExprInPartitionFunc))
