@@ -126,7 +126,8 @@ pub struct Evaluation<'a> {
 
 /// Computes the generated columns of each row again and evaluates the checks: a line for each whose rows do not
 /// agree. Indexes hold the same values as rows, so [`check_table`] cannot see it. Some expressions depend on the
-/// session's time zone and sql_mode, so a line is a warning. `parts` are those that are looked at; all, if none is named.
+/// session's time zone and sql_mode, so a line is a warning. `parts` are those that are looked at; all, if none is
+/// named.
 pub fn stale_values(
     table: &Arc<Table>,
     parts: &[usize],

@@ -54,7 +54,8 @@ pub enum By {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Placement {
     /// Until December 2026: NULL is 0 for HASH, and unsigned numbers stay so; KEY hashes DECIMAL in this server's form,
-    /// DATE byte by byte, TIME below zero by a positive fraction, SET of 17 to 24 members in four bytes, -0 unlike 0, and texts as `hash_into`.
+    /// DATE byte by byte, TIME below zero by a positive fraction, SET of 17 to 24 members in four bytes, -0 unlike 0,
+    /// and texts as `hash_into`.
     #[default]
     First,
     /// MySQL's.

@@ -456,6 +456,17 @@ fn storage_of(storage: &ast::ColumnStorage) -> ColumnStorage {
     }
 }
 
+/// Words and elements have no order that could be said. Error 1221.
+fn check_order(part: &ast::KeyPart, kind: ast::IndexKind) -> Result<()> {
+    let what = match &part.source {
+        _ if !part.ordered => return Ok(()),
+        _ if kind == ast::IndexKind::Fulltext => "spatial/fulltext/hash index",
+        KeySource::Expr(Expr::Cast(cast)) if cast.array => "multi-valued index",
+        _ => return Ok(()),
+    };
+    Err(sql_err!(WrongUsage, what, "explicit index order"))
+}
+
 /// A key of a table.
 fn index(definition: &IndexDef, cx: &mut DdlContext<'_>) -> Result<PendingIndex> {
     let kind = match definition.kind {
@@ -468,9 +479,7 @@ fn index(definition: &IndexDef, cx: &mut DdlContext<'_>) -> Result<PendingIndex>
     let mut parts = Vec::with_capacity(definition.parts.len());
     let mut expressions = Vec::new();
     for part in &definition.parts {
-        if part.ordered && definition.kind == ast::IndexKind::Fulltext {
-            return Err(sql_err!(WrongUsage, "spatial/fulltext/hash index", "explicit index order"));
-        }
+        check_order(part, definition.kind)?;
         match &part.source {
             KeySource::Column { name, prefix } => {
                 let prefix = match prefix {
@@ -482,9 +491,6 @@ fn index(definition: &IndexDef, cx: &mut DdlContext<'_>) -> Result<PendingIndex>
             KeySource::Expr(expr) => {
                 if kind == IndexKind::Primary {
                     return Err(sql_err!(FunctionalIndexPrimaryKey));
-                }
-                if part.ordered && matches!(expr, Expr::Cast(c) if c.array) {
-                    return Err(sql_err!(WrongUsage, "multi-valued index", "explicit index order"));
                 }
                 expressions.push((parts.len(), expr.clone()));
                 parts.push(("".into(), None, part.desc));

@@ -375,7 +375,9 @@ impl Maker<'_, '_> {
         }
         let scratch = expressions::scratch(self.columns, self.cx.collation);
         let ty = gannet_plan::bind_over(&scratch, &expressions::parse(&text)?)?.ty;
-        if !ty.id.is_integer() && !matches!(ty.id, TypeId::Year | TypeId::Bit) || allowed::rounds_time(expr, self.columns) {
+        if !ty.id.is_integer() && !matches!(ty.id, TypeId::Year | TypeId::Bit)
+            || allowed::rounds_time(expr, self.columns)
+        {
             if let Expr::Column(column) = expr {
                 return Err(sql_err!(FieldTypeNotAllowedAsPartitionField, column.column));
             }
