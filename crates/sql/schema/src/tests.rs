@@ -355,3 +355,59 @@ fn ranges_of_keys_and_numbers_have_their_partitions() {
     assert_eq!(between((&key("k"), false), None), [(2, 3)]);
     assert_eq!(between((&key("j"), false), Some((&key("k"), true))), [(0, 2)]);
 }
+
+/// A table of seven parts that were placed so.
+fn placed(ty: SqlType, spread: crate::partition::Spread) -> Table {
+    use crate::partition::{PartTrees, Partition, Partitioned, Partitioning, Values};
+    let table = build(&definition(vec![column("x", ty, true, ColumnDefault::Null)], vec![]));
+    let partition = |n: usize| Partition {
+        name: format!("p{n}").into(),
+        values: Values::None,
+        options: Default::default(),
+        subs: Default::default(),
+    };
+    let of = Partitioning {
+        spread,
+        sub: None,
+        counted: true,
+        subs_counted: false,
+        count_written: true,
+        sub_count_written: false,
+        partitions: (0..7).map(partition).collect(),
+    };
+    let trees = |n: u64| PartTrees { row: TreeId(100 + n), indexes: [].into() };
+    let partitioned = Partitioned { trees: (0..7).map(trees).collect(), definition: of };
+    let parts = TableParts { partitioned: Some(Arc::new(partitioned)), ..table.parts() };
+    let columns = table.columns.to_vec();
+    assemble(parts, table.schema.clone(), table.name.clone(), columns, vec![], None, Arc::default())
+}
+
+#[test]
+fn older_tables_place_rows_as_they_did() {
+    use crate::partition::{By, Method, Numbers, Placement, Spread};
+    let place = |ty: &SqlType, spread: Spread, value: Value, number: Option<i128>| {
+        let mut bytes = Vec::new();
+        encode_table(&placed(ty.clone(), spread), &mut bytes);
+        let table = decode_table(&"test".into(), "t", &bytes).unwrap();
+        let locator = table.partitions.as_ref().unwrap().locator();
+        locator.locate(|_| value.as_ref(), Numbers { main: number, sub: None }).unwrap()
+    };
+    let both = |ty: SqlType, method: Method, by: By, value: Value, number: Option<i128>| {
+        let now = Spread::new(method, by);
+        let before = Spread { placement: Placement::First, ..now.clone() };
+        (place(&ty, before, value.clone(), number), place(&ty, now, value, number))
+    };
+    let hash = |number| both(int(), Method::Hash, By::Expression("`x`".into()), Value::Null, number);
+    assert_eq!(hash(Some(-9)), (Some(2), Some(2)));
+    assert_eq!(hash(None), (Some(0), Some(1)));
+    assert_eq!(hash(Some((1 << 63) + 1)), (Some(2), Some(0)));
+    let key = |ty, value| both(ty, Method::Key, By::Columns(["x".into()].into()), value, None);
+    let date = SqlType::new(TypeId::Date);
+    let day = |y, m, d| Value::Date(gannet_types::Date::new(y, m, d));
+    assert_eq!(key(date.clone(), day(1970, 1, 1)), (Some(1), Some(2)));
+    assert_eq!(key(date, day(2001, 3, 3)), (Some(1), Some(0)));
+    let number = |text: &str| Value::Decimal(gannet_types::Decimal::parse(text.as_bytes()).value);
+    assert_eq!(key(SqlType::decimal(10, 3), number("1")), (Some(6), Some(3)));
+    assert_eq!(key(SqlType::decimal(10, 3), number("-1")), (Some(0), Some(6)));
+    assert_eq!(key(int(), Value::Int(3)).0, key(int(), Value::Int(3)).1);
+}

@@ -131,16 +131,22 @@ impl Asked {
     }
 
     /// Error 1845 for a change of partitions that there are, which none makes at once; of what only looks at them, or
-    /// exchanges or empties them, MySQL does not ask.
-    pub(super) fn check_partitions(self, action: &AlterAction) -> Result<()> {
+    /// exchanges or empties them, MySQL does not ask. Nor may others write while rows go to new parts: those of an ADD
+    /// do where a hash places them (`hashed`).
+    pub(super) fn check_partitions(self, action: &AlterAction, hashed: bool) -> Result<()> {
         use AlterAction as A;
-        let made = match action {
-            A::AddPartition { .. } | A::DropPartition(_) | A::ReorganizePartition { .. } => true,
-            A::CoalescePartition { .. } => true,
-            A::Partitions { verb, .. } => verb.text.eq_ignore_ascii_case("REBUILD"),
-            _ => false,
+        let moves = match action {
+            A::AddPartition { .. } => hashed,
+            A::DropPartition(_) => false,
+            A::CoalescePartition { .. } | A::ReorganizePartition { .. } => true,
+            A::Partitions { verb, .. } if verb.text.eq_ignore_ascii_case("REBUILD") => true,
+            _ => return Ok(()),
         };
-        if made { self.check(Need::Inplace) } else { Ok(()) }
+        self.check(Need::Inplace)?;
+        if moves && self.lock == Lock::None {
+            return Err(unsupported("LOCK=NONE", None, "LOCK=SHARED"));
+        }
+        Ok(())
     }
 
     /// Errors 1845 and 1846 for an alteration that InnoDB cannot do in the way that is asked for.

@@ -34,8 +34,8 @@ pub(super) fn alter(
         });
     }
     let Some(parts) = &old.partitions else { return Err(sql_err!(PartitionMgmtOnNonpartitioned)) };
-    asked.check_partitions(action)?;
     let definition = parts.definition().clone();
+    asked.check_partitions(action, matches!(definition.spread.method, Method::Hash | Method::Key))?;
     let rows = match action {
         AlterAction::DropPartition(names) => drop_partitions(old, definition, names, edit)?,
         AlterAction::AddPartition { partitions, count, .. } => add(old, definition, partitions, *count, edit, cx)?,
