@@ -374,7 +374,8 @@ impl Print for AlterTable {
     fn print(&self, sql: &mut Sql) {
         sql.s("alter table ").flag(self.if_exists, "if exists ").p(&self.name);
         for (i, action) in self.actions.iter().enumerate() {
-            sql.s(if i == 0 { " " } else { ", " }).p(action);
+            let alone = i == 0 || matches!(action, AlterAction::RemovePartitioning);
+            sql.s(if alone { " " } else { ", " }).p(action);
         }
         sql.opt(" ", &self.partition);
     }
