@@ -298,7 +298,18 @@ impl Maker<'_, '_> {
                     if columns.len() > MAX_FIELDS {
                         return Err(sql_err!(TooManyPartitionFuncFields, "list of partition fields"));
                     }
-                    By::Columns(self.names(columns)?)
+                    let found = self.names(columns)?;
+                    // As rows of MySQL hold them, lengths of texts included.
+                    let bytes = |c: &Column| match c.ty.id {
+                        TypeId::VarChar | TypeId::VarBinary => c.ty.max_bytes() + 2,
+                        id if id.is_string() => c.ty.max_bytes(),
+                        _ => 8,
+                    };
+                    let of_them = self.columns.iter().filter(|c| found.contains(&c.name));
+                    if of_them.map(bytes).sum::<u64>() >= define::MAX_KEY_BYTES {
+                        return Err(sql_err!(PartitionFieldsTooLong));
+                    }
+                    By::Columns(found)
                 };
                 let spread =
                     Spread { linear: *linear, algorithm: algorithm.unwrap_or(2) as u8, ..Spread::new(Method::Key, by) };

@@ -39,7 +39,8 @@ fn number(value: ValueRef<'_>, ty: &SqlType, (old, placement): (bool, Placement)
         plain = plain || ty.id == TypeId::Date;
     }
     // Of members, ALGORITHM=1 makes letters.
-    let letters = if ty.id == TypeId::Enum && placement == Placement::Mysql { old } else { !plain && !old };
+    let members = matches!(ty.id, TypeId::Enum | TypeId::Set) && placement == Placement::Mysql;
+    let letters = if members { old } else { !plain && !old };
     match Collation::by_id(OF_NUMBERS.0) {
         Some(latin1) if letters => latin1.hash_into(&bytes, hash),
         _ => hash.bytes(&bytes),
