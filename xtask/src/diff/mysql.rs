@@ -90,9 +90,6 @@ pub(super) fn step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'
         }
         // 8.4 leaves them to InnoDB, with whose answers MariaDB's are compared.
         ("references", _) => Some("MySQL 9's server looks after foreign keys, and not as InnoDB does"),
-        ("views", [Outcome::Done(_), Outcome::Refused(3059, _)]) => {
-            Some("REPLACE through a view that does not show the row in its way: not refused yet")
-        }
         ("enumerated", [Outcome::Done(_), Outcome::Done(_)])
             if sql.contains(" JOIN n y ON x.") || sql.contains(" IN (") =>
         {

@@ -222,7 +222,7 @@ kinds! {
     SHUTDOWN = session("SHUTDOWN");
     INSTALL_PLUGIN = session("INSTALL PLUGIN").counted(Counter::ComInstallPlugin);
     INSTALL_COMPONENT = session("INSTALL COMPONENT").counted(Counter::ComInstallComponent).with(Secrets::Texts);
-    UNINSTALL_PLUGIN = missing("UNINSTALL PLUGIN").counted(Counter::ComUninstallPlugin);
+    UNINSTALL_PLUGIN = session("UNINSTALL PLUGIN").counted(Counter::ComUninstallPlugin);
     UNINSTALL_COMPONENT = session("UNINSTALL COMPONENT").counted(Counter::ComUninstallComponent);
     ALTER_INSTANCE = session("ALTER INSTANCE").counted(Counter::ComAlterInstance);
     USER = session("CREATE USER and ALTER USER").commits().with(Secrets::Literals).logged(Logged::Text);

@@ -41,13 +41,18 @@ pub(crate) fn variable(globals: &GlobalVars, name: &str) -> Result<VarId> {
     found.ok_or_else(|| sql_err!(UnknownSystemVariable, name))
 }
 
-/// INSTALL COMPONENT. Errors 3529, 1235.
+/// INSTALL COMPONENT. Errors 3527, 3528, 3529.
 pub(crate) fn install(session: &mut Session, install: &Install) -> Result<Done> {
     let Install::Component { urns, set } = install else { return install_plugin(session, install) };
     session.require_on_table(Privilege::Insert.into(), "mysql", "component")?;
     session.commit_implicitly()?;
     let mut all = installed(&session.server.globals);
     for urn in urns {
+        match urn.split_once("://") {
+            None => return Err(sql_err!(ComponentsNoScheme, urn)),
+            Some((scheme, _)) if scheme != "file" => return Err(sql_err!(ComponentsNoSchemeService, scheme, urn)),
+            Some(_) => {}
+        }
         if ![VALIDATE_PASSWORD, LOG_SINK_JSON].contains(&&**urn) || all.iter().any(|have| **have == **urn) {
             return Err(sql_err!(ComponentsCantLoad, urn));
         }
@@ -57,6 +62,13 @@ pub(crate) fn install(session: &mut Session, install: &Install) -> Result<Done> 
     session.set(set).map(|()| Done::default())
 }
 
+/// The plugins that information_schema shows: name, kind, and what it is.
+pub(crate) const PLUGINS: &[(&str, &str, &str)] = &[
+    ("InnoDB", "STORAGE ENGINE", "Transactional storage engine"),
+    ("caching_sha2_password", "AUTHENTICATION", "Caching sha2 authentication"),
+    ("mysql_native_password", "AUTHENTICATION", "Native MySQL authentication"),
+];
+
 /// Plugins of MySQL that are part of this server, as scripts name them: their names, and the files they are in.
 const BUILT_IN: &[(&str, &str)] = &[
     ("rpl_semi_sync_source", "semisync_source.so"),
@@ -65,11 +77,28 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("rpl_semi_sync_slave", "semisync_slave.so"),
 ];
 
-/// INSTALL PLUGIN of what is part of the server: a note says that it is there. Error 1235 for others.
+/// UNINSTALL PLUGIN: all that there are belong to the server. Errors 1619, 1305.
+fn uninstall_plugin(session: &mut Session, name: &str) -> Result<Done> {
+    session.require_on_table(Privilege::Delete.into(), "mysql", "plugin")?;
+    session.commit_implicitly()?;
+    let is = |known: &str| name.eq_ignore_ascii_case(known);
+    match PLUGINS.iter().any(|(known, ..)| is(known)) || BUILT_IN.iter().any(|(known, _)| is(known)) {
+        true => Err(sql_err!(PluginDeleteBuiltin)),
+        false => Err(sql_err!(SpDoesNotExist, "PLUGIN", name)),
+    }
+}
+
+/// INSTALL PLUGIN of what is part of the server: a note says that it is there. Errors 1124, 1125, and 1235 for others.
 fn install_plugin(session: &mut Session, install: &Install) -> Result<Done> {
     let Install::Plugin { name, library } = install else { return Err(SqlError::unsupported("INSTALL")) };
     session.require_on_table(Privilege::Insert.into(), "mysql", "plugin")?;
     session.commit_implicitly()?;
+    if library.contains('/') {
+        return Err(sql_err!(UdfNoPaths));
+    }
+    if PLUGINS.iter().any(|(known, ..)| name.text.eq_ignore_ascii_case(known)) {
+        return Err(sql_err!(UdfExists, name.text));
+    }
     let is = |(known, file): &&(&str, &str)| name.text.eq_ignore_ascii_case(known) && **library == **file;
     if BUILT_IN.iter().find(is).is_none() {
         return Err(SqlError::unsupported("INSTALL PLUGIN"));
@@ -78,9 +107,12 @@ fn install_plugin(session: &mut Session, install: &Install) -> Result<Done> {
     Ok(Done::default())
 }
 
-/// UNINSTALL COMPONENT. Errors 3537, 1235.
+/// UNINSTALL COMPONENT. Error 3537.
 pub(crate) fn uninstall(session: &mut Session, uninstall: &Uninstall) -> Result<Done> {
-    let Uninstall::Component(urns) = uninstall else { return Err(SqlError::unsupported("UNINSTALL PLUGIN")) };
+    let urns = match uninstall {
+        Uninstall::Component(urns) => urns,
+        Uninstall::Plugin(name) => return uninstall_plugin(session, &name.text),
+    };
     session.require_on_table(Privilege::Delete.into(), "mysql", "component")?;
     session.commit_implicitly()?;
     let mut all = installed(&session.server.globals);

@@ -81,7 +81,7 @@ pub(super) const SERVERS: &str = "servers";
 pub(super) const CONSUMERS: &str = "setup_consumers";
 
 /// Tables of performance_schema whose rows cannot be switched here, and a key of each.
-const FIXED: [(&str, &str); 5] = [
+pub(super) const FIXED: [(&str, &str); 5] = [
     ("threads", "THREAD_ID"),
     ("setup_instruments", "NAME"),
     ("setup_actors", "HOST"),
@@ -182,13 +182,15 @@ pub(crate) fn made_table(session: &Session, statement: &Statement) -> Option<Mad
     }
 }
 
-fn made_of_changed(session: &Session, statement: &Statement) -> Option<Made> {
-    fn single(refs: &[ast::TableRef]) -> Option<&ast::ObjectName> {
-        match refs {
-            [ast::TableRef::Table(t)] => Some(&t.name),
-            _ => None,
-        }
+/// The only table of a list.
+pub(super) fn single(refs: &[ast::TableRef]) -> Option<&ast::ObjectName> {
+    match refs {
+        [ast::TableRef::Table(t)] => Some(&t.name),
+        _ => None,
     }
+}
+
+fn made_of_changed(session: &Session, statement: &Statement) -> Option<Made> {
     let name = match statement {
         Statement::Insert(i) => &i.table,
         Statement::Update(u) => single(&u.tables)?,

@@ -21,7 +21,8 @@ impl Session {
         markers: (&[SqlType], &[Value]),
         source: Option<(&[u8], &[LiteralToken])>,
     ) -> Result<Plan> {
-        bind_and_optimize(self, statement, markers, source).map_err(|e| self.branch.unfound(e))
+        let plan = bind_and_optimize(self, statement, markers, source);
+        plan.map_err(|e| self.branch.unfound(super::setup::in_own_words(self, statement, e)))
     }
 
     /// Plans a query inside the statement that runs, which may name that statement's parameters; and the values of the

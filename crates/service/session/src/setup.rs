@@ -9,7 +9,7 @@ use super::{Session, grant_tables};
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_core::consumers::Consumer;
 use gannet_parser::ast::Statement;
-use gannet_types::{ErrorCode, Result, Value, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
 
 const SCHEMA: &str = "performance_schema";
 
@@ -23,6 +23,34 @@ pub(super) fn change(session: &mut Session, statement: &Statement, reply: &mut d
         // A dump's rows of a table that the server has by itself.
         Some(Made::Own) => Ok(Done::default()),
         None => Err(sql_err!(NonUpdatableTable, "user", "UPDATE")),
+    }
+}
+
+/// MySQL says of a table of the server's schemas that is not to be changed that nobody has the right to: error 1142, or
+/// 1044 in information_schema.
+pub(super) fn in_own_words(session: &Session, statement: &Statement, error: SqlError) -> SqlError {
+    if !matches!(error.code(), ErrorCode::NonUpdatableTable | ErrorCode::NonInsertableTable) {
+        return error;
+    }
+    let (name, privilege) = match statement {
+        Statement::Insert(insert) => (Some(&insert.table), Privilege::Insert),
+        Statement::Update(update) => (grant_tables::single(&update.tables), Privilege::Update),
+        Statement::Delete(delete) => (grant_tables::single(&delete.tables), Privilege::Delete),
+        _ => return error,
+    };
+    let Some(name) = name else { return error };
+    let schema = name.schema.as_ref().map(|s| &*s.text).or(session.state.database.as_deref());
+    let schema = gannet_schema::names::canonical_schema(schema.unwrap_or_default());
+    if grant_tables::FIXED.iter().any(|(table, _)| name.name.text.eq_ignore_ascii_case(table)) {
+        return error;
+    }
+    match &*schema {
+        SCHEMA => session.denied(privilege.into(), &name.name.text),
+        "information_schema" => {
+            let account = &session.state.account;
+            sql_err!(DbaccessDenied, account.user, account.host, schema)
+        }
+        _ => error,
     }
 }
 

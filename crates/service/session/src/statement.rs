@@ -35,6 +35,9 @@ fn is_virtual(session: &Session, name: &ast::ObjectName) -> bool {
     gannet_schema::names::canonical_schema(schema) == "performance_schema"
 }
 
+/// Tables of performance_schema that keep what they have, and in MySQL do not.
+const KEPT: [&str; 5] = ["setup_actors", "setup_objects", "global_status", "status_by_thread", "events_waits_current"];
+
 /// TRUNCATE of a table of performance_schema: what was counted is forgotten. It changes no data, so that a server
 /// which is read only does it.
 fn truncate_virtual(session: &mut Session, name: &ast::ObjectName) -> Result<Done> {
@@ -42,7 +45,12 @@ fn truncate_virtual(session: &mut Session, name: &ast::ObjectName) -> Result<Don
     session.commit_implicitly()?;
     match table.source {
         RowSource::Virtual(number) if crate::virt::reset(&session.server, number) => Ok(Done::default()),
-        _ => Err(sql_err!(WrongPerfschemaUsage)),
+        // MySQL forgets what these have, too.
+        _ if KEPT.iter().any(|kept| name.name.text.eq_ignore_ascii_case(kept)) => {
+            let what = format!("TRUNCATE of performance_schema.{}", name.name.text.to_ascii_lowercase());
+            Err(SqlError::unsupported(what))
+        }
+        _ => Err(session.denied(Privilege::Drop.into(), &name.name.text)),
     }
 }
 

@@ -338,6 +338,8 @@ pub struct Insert {
     pub on_duplicate: Box<[Assignment]>,
     /// Conditions of WITH CHECK OPTION that the rows must meet.
     pub checks: Box<[ViewCheck]>,
+    /// REPLACE through a view: conditions that rows which go must meet.
+    pub shown: Box<[Expr]>,
     /// INSERT ... SET / VALUES rows may refer to columns already assigned in the same row; such expressions read
     /// column slots of the row under construction (ordinals 0..n).
     pub self_reference: bool,

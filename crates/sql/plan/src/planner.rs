@@ -87,7 +87,7 @@ pub fn plan(statement: &Statement, snapshot: &CatalogSnapshot, options: &PlanOpt
 
 /// The conditions of the views that rows go through, of the columns that are stored.
 fn substitute_checks(bound: &mut crate::bind::BoundInsert, arena: &Arena) {
-    let conditions = bound.checks.iter_mut().flat_map(|c| &mut c.conditions);
+    let conditions = bound.checks.iter_mut().flat_map(|c| c.conditions.iter_mut().chain(&mut c.shown));
     conditions.for_each(|e| rewrite::substitute(e, &arena.replaced));
 }
 

@@ -73,6 +73,7 @@ pub fn insert_rows_of(
         ignore: colliding == Colliding::Skipped,
         on_duplicate: Box::new([]),
         self_reference: false,
+        shown: Box::new([]),
         hides_counter: false,
     };
     Ok(Plan { kind: PlanKind::Insert(Box::new(insert)), columns: Box::new([]), tables: tables.into(), ..plan })

@@ -248,6 +248,9 @@ fn default_text(value: &Value, ty: &SqlType) -> String {
         Value::Double(v) if ty.scale != SqlType::NOT_FIXED => {
             gannet_types::convert::float::write_fixed(*v, ty.scale, &mut bytes);
         }
+        Value::Float(v) if ty.scale != SqlType::NOT_FIXED => {
+            gannet_types::convert::float::write_fixed(f64::from(*v), ty.scale, &mut bytes);
+        }
         value => value.write_text(&mut bytes),
     }
     let charset = if let Value::Str(_, c) = value { c.charset() } else { Charset::Utf8mb4 };

@@ -718,12 +718,7 @@ pub(super) fn engines(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<(
 
 pub(super) fn plugins(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let version = state.server.facts.version.clone();
-    let list = [
-        ("InnoDB", "STORAGE ENGINE", "Transactional storage engine"),
-        ("caching_sha2_password", "AUTHENTICATION", "Caching sha2 authentication"),
-        ("mysql_native_password", "AUTHENTICATION", "Native MySQL authentication"),
-    ];
-    for (name, kind, about) in list {
+    for (name, kind, about) in crate::components::PLUGINS {
         emit(&[
             text(name),
             text("1.0"),

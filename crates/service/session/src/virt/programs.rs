@@ -267,7 +267,12 @@ fn events(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> 
                 EventSchedule::Every { amount, unit, starts, ends } => (
                     "RECURRING",
                     Value::Null,
-                    text(amount),
+                    // MySQL keeps an amount of several parts with its quotes.
+                    if amount.bytes().all(|b| b.is_ascii_digit()) {
+                        text(amount)
+                    } else {
+                        text(&format!("'{amount}'"))
+                    },
                     member("EVENTS", "INTERVAL_FIELD", unit),
                     local(*starts),
                     ends.map_or(Value::Null, local),

@@ -14,7 +14,7 @@ use gannet_parser::ast::{
     BaseType, BinaryOp, Call, Cast, CastType, ColumnRef, DataType, DateArith, Expr, Ident, IntervalUnit, Literal,
     LiteralValue, UnaryOp,
 };
-use gannet_parser::printer;
+use gannet_parser::printer::{self, canonical};
 use gannet_plan::TableExprs;
 use gannet_plan::plan::{Intent, Plan, PlanKind, PlanTable};
 use gannet_schema::names::eq_name;
@@ -265,7 +265,7 @@ impl Definition<'_> {
                     )
             }
         };
-        match canonical_name(&name) {
+        match canonical::name(&name) {
             _ if allowed => Ok(()),
             "version" => Err(usage.disallowed_named("version()")),
             other => Err(usage.disallowed_named(other)),
@@ -323,12 +323,8 @@ impl Definition<'_> {
     /// One node whose operands are done: synonyms and operators that MySQL prints in another form.
     fn canonical(&self, e: &mut Expr) {
         match e {
-            Expr::And(list) | Expr::Or(list) => list.iter_mut().for_each(truth),
-            Expr::Unary { op: UnaryOp::Not, expr } => truth(expr),
-            Expr::Binary { op: BinaryOp::Xor, left, right } => {
-                truth(left);
-                truth(right);
-            }
+            Expr::And(_) | Expr::Or(_) | Expr::Unary { op: UnaryOp::Not, .. } | Expr::Is { .. } => canonical::truths(e),
+            Expr::Binary { op: BinaryOp::Xor, .. } => canonical::truths(e),
             Expr::Regexp { expr, pattern, negated } => {
                 let matched = call("regexp_like", vec![(**expr).clone(), (**pattern).clone()]);
                 *e = if *negated { Expr::Unary { op: UnaryOp::Not, expr: Box::new(matched) } } else { matched };
@@ -366,7 +362,7 @@ impl Definition<'_> {
 
     fn canonical_call(&self, c: &mut Call) -> Option<Expr> {
         let name = c.name.text.to_ascii_lowercase();
-        c.name.text = canonical_name(&name).into();
+        c.name.text = canonical::name(&name).into();
         let int = |n: u64| Expr::Literal(Literal::new(LiteralValue::Int(n)));
         let cast = |c: &mut Call, base| {
             Expr::Cast(Box::new(Cast {
@@ -417,28 +413,6 @@ impl Definition<'_> {
     }
 }
 
-/// The name under which MySQL prints a function.
-fn canonical_name(name: &str) -> &str {
-    match name {
-        "substring" | "mid" => "substr",
-        "lcase" => "lower",
-        "ucase" => "upper",
-        "character_length" => "char_length",
-        "octet_length" => "length",
-        "power" => "pow",
-        "ceil" => "ceiling",
-        "day" => "dayofmonth",
-        "sha1" => "sha",
-        "atan2" => "atan",
-        "schema" => "database",
-        "session_user" | "system_user" => "user",
-        "current_date" => "curdate",
-        "current_time" => "curtime",
-        "current_timestamp" | "localtime" | "localtimestamp" => "now",
-        other => other,
-    }
-}
-
 fn call(name: &str, args: Vec<Expr>) -> Expr {
     Expr::Call(Box::new(Call {
         schema: None,
@@ -448,15 +422,6 @@ fn call(name: &str, args: Vec<Expr>) -> Expr {
         not_builtin: false,
         span: Default::default(),
     }))
-}
-
-/// Makes an operand of a logical operator a truth value.
-fn truth(e: &mut Expr) {
-    if !e.is_boolean() {
-        let value = std::mem::replace(e, Expr::Default);
-        let zero = Expr::Literal(Literal::new(LiteralValue::Int(0)));
-        *e = Expr::Binary { op: BinaryOp::Ne, left: Box::new(zero), right: Box::new(value) };
-    }
 }
 
 /// Names of the columns in a kept text: what stands in backquotes outside of strings.

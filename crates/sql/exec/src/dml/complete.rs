@@ -19,7 +19,7 @@ fn exprs<'p>(slot: usize, cx: &Cx<'_, 'p>) -> Option<&'p TableExprs> {
     plan.tables[slot].exprs.as_deref()
 }
 
-fn batch_of(row: &[Value]) -> Batch {
+pub(crate) fn batch_of(row: &[Value]) -> Batch {
     Batch { rows: 1, columns: row.iter().map(|v| Column::Constant(v.clone(), 1)).collect() }
 }
 

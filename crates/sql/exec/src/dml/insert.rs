@@ -610,11 +610,22 @@ impl<'p> Run<'p> {
         Ok(())
     }
 
+    /// REPLACE through a view: a row that goes is one that the view shows. Error 3059.
+    fn is_shown(&self, old: &[Value], cx: &mut Cx<'_, 'p>) -> Result<()> {
+        for condition in &self.insert.shown {
+            if !eval::is_true(condition, &complete::batch_of(old), 0, cx)? {
+                return Err(sql_err!(ReplaceInaccessibleRows));
+            }
+        }
+        Ok(())
+    }
+
     /// REPLACE: deletes the row in the way.
     fn makes_way(&mut self, place: &'p Table, row_key: &[u8], cx: &mut Cx<'_, 'p>) -> Result<()> {
         let slot = self.insert.table as usize;
         count(Counter::HandlerReadKey);
         let Some(old) = rows::current(place, row_key, cx.txn.get()?)? else { return Ok(()) };
+        self.is_shown(&old, cx)?;
         count(Counter::HandlerDelete);
         triggers::fire(slot, (TriggerEvent::Delete, false), Some(&old), None, cx)?;
         cx.begin_row()?;
@@ -631,6 +642,7 @@ impl<'p> Run<'p> {
     fn takes_place(&mut self, place: &'p Table, row_key: &[u8], values: &[Value], cx: &mut Cx<'_, 'p>) -> Result<bool> {
         count(Counter::HandlerReadKey);
         let Some(old) = rows::current(place, row_key, cx.txn.get()?)? else { return Ok(false) };
+        self.is_shown(&old, cx)?;
         count(Counter::HandlerUpdate);
         self.affected += 1;
         if old != values {

@@ -133,11 +133,7 @@ fn print_unary<'a>(op: UnaryOp, expr: &Expr, sql: &'a mut Sql) -> &'a mut Sql {
         UnaryOp::Not => return sql.s("(not(").p(expr).s("))"),
         UnaryOp::Binary => return sql.s("(binary ").p(expr).s(")"),
     };
-    match expr {
-        // `--` would start a comment.
-        Expr::Literal(_) => sql.s(word).p(expr),
-        _ => sql.s(word).s("(").p(expr).s(")"),
-    }
+    sql.s(word).s("(").p(expr).s(")")
 }
 
 fn operator(op: BinaryOp) -> &'static str {

@@ -4,6 +4,7 @@
 
 mod account;
 mod admin;
+pub mod canonical;
 mod ddl;
 mod dml;
 mod expr;

@@ -522,7 +522,7 @@ impl Binder<'_> {
             return Err(SqlError::unsupported("<window function>(DISTINCT ..)"));
         }
         if def.name == "GROUP_CONCAT" {
-            return Err(SqlError::unsupported("GROUP_CONCAT as a window function"));
+            return Err(SqlError::unsupported("group_concat as window function"));
         }
         let name = def.name.to_lowercase();
         self.scope().check_window(&name)?;

@@ -20,6 +20,8 @@ pub(crate) struct BoundCheck {
     /// Plan table of the view.
     pub(crate) view: u32,
     pub(crate) conditions: Conditions,
+    /// REPLACE: what a row that goes must meet, as it could not be deleted through the view otherwise.
+    pub(crate) shown: Conditions,
     /// It does not show the AUTO_INCREMENT column of the table that rows go into.
     pub(crate) hides_counter: bool,
 }
@@ -106,7 +108,12 @@ impl Binder<'_> {
                 return Err(error(ErrorCode::ViewMultiupdate, &[&table.schema, &table.name]));
             }
             self.arena.tables[view.slot as usize].intent = Intent::Update;
-            target.checks.push(BoundCheck { view: view.slot, conditions: view.conditions, hides_counter: false });
+            target.checks.push(BoundCheck {
+                view: view.slot,
+                conditions: view.conditions,
+                shown: Vec::new(),
+                hides_counter: false,
+            });
         }
         Ok(())
     }

@@ -231,6 +231,10 @@ impl Binder<'_> {
         let mut query = super::changing(self, |b| b.view_query(table, view, slot))?;
         let mut conditions = Vec::new();
         self.conditions(&query, slot, false, &mut conditions);
+        let mut visible = Vec::new();
+        if builder.intent == Intent::Replace {
+            self.conditions(&query, slot, true, &mut visible);
+        }
         merge::view(&mut self.arena, &mut query, true);
         if !merge::can_merge(&query) {
             return Err(refused(ErrorCode::NonInsertableTable));
@@ -304,7 +308,7 @@ impl Binder<'_> {
         });
         let columns: Vec<(Box<str>, u32)> = columns.collect();
         let hides_counter = counter.is_some_and(|c| columns.iter().all(|(_, ordinal)| *ordinal as usize != c));
-        Ok((rel, columns, BoundCheck { view: slot, conditions, hides_counter }))
+        Ok((rel, columns, BoundCheck { view: slot, conditions, shown: visible, hides_counter }))
     }
 
     // ---- names ----

@@ -278,6 +278,9 @@ impl<'w> Walk<'w> {
                     && let Some(schema) = names.routines.get(&call.span.start)
                 {
                     call.schema = Some(ast::Ident { text: schema.clone(), span: call.span });
+                } else if matches!(self.work, Work::Qualify(_)) {
+                    let name = call.name.text.to_ascii_lowercase();
+                    call.name.text = printer::canonical::name(&name).into();
                 }
             }
             ast::Expr::Column(column) => self.column(column),
@@ -316,6 +319,9 @@ impl<'w> Walk<'w> {
                 outcome = self.expr(c);
             }
         });
+        if matches!(self.work, Work::Qualify(_)) {
+            printer::canonical::truths(e);
+        }
         outcome
     }
 

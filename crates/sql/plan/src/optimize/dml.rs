@@ -48,6 +48,8 @@ impl Builder<'_> {
             InsertSource::Query(_) => false,
         };
         let on_duplicate = self.assignments(&bound.on_duplicate, &bound.update_row)?;
+        let shown: Vec<Expr> = bound.checks.iter().flat_map(|c| &c.shown).cloned().collect();
+        let shown = self.lower_all(&shown, &bound.value_row)?.into();
         Ok(Insert {
             table: bound.table,
             columns: bound.columns.into(),
@@ -56,6 +58,7 @@ impl Builder<'_> {
             ignore: bound.ignore,
             on_duplicate,
             checks: self.checks(&bound.checks, &bound.value_row)?,
+            shown,
             self_reference,
             hides_counter: bound.checks.iter().any(|c| c.hides_counter),
         })

@@ -103,6 +103,7 @@ errors! {
     1119 "HY000" StackOverrun "Thread stack overrun:  Used: {} of a {} stack.  Use 'mysqld --thread_stack=#' to specify a bigger stack if needed";
     1121 "42000" NullColumnInIndex "Table handler doesn't support NULL in given index. Please change column '{}' to be NOT NULL or use another handler";
     1123 "HY000" CantInitializeUdf "Can't initialize function '{}'; {}";
+    1124 "HY000" UdfNoPaths "No paths allowed for shared library";
     1125 "HY000" UdfExists "Function '{}' already exists";
     1128 "HY000" CantFindFunction "Function '{}' is not defined";
     1129 "HY000" HostIsBlocked "Host '{}' is blocked because of many connection errors; unblock with 'mysqladmin flush-hosts'";
@@ -467,6 +468,7 @@ errors! {
     1615 "HY000" NeedReprepare "Prepared statement needs to be re-prepared";
     1617 "HY000" WarnNoSourceInfo "The connection metadata structure does not exist";
     1618 "HY000" WarnOptionIgnored "<{}> option ignored";
+    1619 "HY000" PluginDeleteBuiltin "Built-in plugins cannot be deleted";
     1620 "HY000" WarnPluginBusy "Plugin is busy and will be uninstalled on shutdown";
     1621 "HY000" VariableIsReadonly "{} variable '{}' is read-only. Use SET {} to assign the value";
     1622 "HY000" WarnEngineTransactionRollback "Storage engine {} does not support rollback for this statement. Transaction rolled back and must be restarted";
@@ -632,6 +634,7 @@ errors! {
     3056 "HY000" ChangeSourcePasswordLength "The password provided for the replication user exceeds the maximum length of 32 characters";
     3057 "42000" UserLockWrongName "Incorrect user-level lock name '{}'.";
     3058 "HY000" UserLockDeadlock "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
+    3059 "HY000" ReplaceInaccessibleRows "REPLACE cannot be executed as it requires deleting rows that are not in the view";
     3061 "42000" IllegalUserVar "User variable name '{}' is illegal";
     3064 "HY000" IncorrectType "Incorrect type for argument {} in function {}.";
     3065 "HY000" FieldInOrderNotSelect "Expression #{} of ORDER BY clause is not in SELECT list, references column '{}' which is not in SELECT list; this is incompatible with {}";
@@ -702,6 +705,8 @@ errors! {
     3515 "HY000" WarnUnsupportedHint "Hints aren't supported in {}";
     3522 "HY000" PkIndexCantBeInvisible "A primary key index cannot be invisible";
     3523 "HY000" UnknownAuthid "Unknown authorization ID `{}`@`{}`";
+    3527 "HY000" ComponentsNoScheme "Cannot find schema in specified URN: '{}'.";
+    3528 "HY000" ComponentsNoSchemeService "Cannot acquire scheme load service implementation for schema '{}' in specified URN: '{}'.";
     3529 "HY000" ComponentsCantLoad "Cannot load component from specified URN: '{}'.";
     3530 "HY000" RoleNotGranted "`{}`@`{}` is not granted to `{}`@`{}`";
     3532 "HY000" RenameRole "Renaming of a role identifier is forbidden";
