@@ -363,6 +363,22 @@ pub(crate) fn constant_date(constant: &Expr, value: &mut Value, with: TypeId, cx
     Ok(())
 }
 
+/// Reads and tells what is read once, before any row.
+#[inline]
+pub(crate) fn read_constants(cx: &mut Cx<'_, '_>) -> Result<()> {
+    let plan = cx.shared.plan;
+    if !plan.dates.is_empty() {
+        read_dates(cx)?;
+    }
+    if !plan.date_numbers.is_empty() {
+        tell_date_numbers(cx)?;
+    }
+    if !plan.number_texts.is_empty() {
+        tell_number_texts(cx)?;
+    }
+    Ok(())
+}
+
 /// Reads the texts of the statement that are compared with dates, before any row. Error 1525.
 pub(crate) fn read_dates<'p>(cx: &mut Cx<'_, 'p>) -> Result<()> {
     let mark = cx.warnings.mark();

@@ -31,7 +31,7 @@ pub enum Outcome {
 /// Runs the plan in the context's transaction. After an error the caller rolls the statement back.
 pub fn run<'p>(cx: &mut Cx<'_, 'p>, buffers: &mut DirectBuffers, sink: &mut dyn ResultSink) -> Result<Outcome> {
     let plan = cx.shared.plan;
-    read_constants(cx)?;
+    crate::eval::read_constants(cx)?;
     match &plan.kind {
         PlanKind::PointSelect(point) if padding::is_on(cx) => {
             add_all([(Counter::HandlerCommit, 1), (Counter::HandlerExternalLock, 2)]);
@@ -46,22 +46,6 @@ pub fn run<'p>(cx: &mut Cx<'_, 'p>, buffers: &mut DirectBuffers, sink: &mut dyn 
         PlanKind::Update(update) => dml::update(update, cx).map(Outcome::Affected),
         PlanKind::Delete(delete) => dml::delete(delete, cx).map(Outcome::Affected),
     }
-}
-
-/// Reads and tells what is read once, before any row.
-#[inline]
-pub(crate) fn read_constants(cx: &mut Cx<'_, '_>) -> Result<()> {
-    let plan = cx.shared.plan;
-    if !plan.dates.is_empty() {
-        crate::eval::read_dates(cx)?;
-    }
-    if !plan.date_numbers.is_empty() {
-        crate::eval::tell_date_numbers(cx)?;
-    }
-    if !plan.number_texts.is_empty() {
-        crate::eval::tell_number_texts(cx)?;
-    }
-    Ok(())
 }
 
 fn query<'p>(

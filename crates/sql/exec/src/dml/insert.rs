@@ -27,7 +27,7 @@ pub fn insert<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
 
 /// Runs the INSERT of CREATE TABLE ... SELECT: the transaction has made the table, which is empty.
 pub(crate) fn insert_into_new<'p>(insert: &'p Insert, cx: &mut Cx<'_, 'p>) -> Result<Affected> {
-    crate::run::read_constants(cx)?;
+    eval::read_constants(cx)?;
     run(insert, true, cx)
 }
 
