@@ -126,7 +126,7 @@ pub fn waited(why: Wait, ns: u64) {
 }
 
 /// A statement took `ns` nanoseconds.
-#[inline]
+#[inline(always)]
 pub fn latency(ns: u64) {
     bump(&mine().latency[bucket(ns)], 1);
 }

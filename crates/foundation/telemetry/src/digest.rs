@@ -252,7 +252,7 @@ impl<S> Clone for DigestHandle<S> {
 
 impl<S: Clone> DigestHandle<S> {
     /// Adds one execution, made by the calling thread.
-    #[inline]
+    #[inline(always)]
     pub fn record(&self, e: &Execution) {
         let (place, owned) = self.place();
         place.0.record(owned, e);
@@ -267,7 +267,7 @@ impl<S: Clone> DigestHandle<S> {
     }
 
     /// The calling thread's block; or, without one of its own, the one that all such threads share.
-    #[inline]
+    #[inline(always)]
     fn place(&self) -> (&Arc<CachePadded<Block>>, bool) {
         let number = gannet_base::slot::current();
         let own = self.0.own.get(number);

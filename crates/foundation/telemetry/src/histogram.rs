@@ -14,13 +14,13 @@ const OCTAVES: usize = 40;
 pub const BUCKETS: usize = (OCTAVES + 1) << SUB_BITS;
 
 /// The bucket of a duration in nanoseconds.
-#[inline]
+#[inline(always)]
 pub(crate) fn bucket(ns: u64) -> usize {
     unbounded_bucket(ns).min(BUCKETS - 1)
 }
 
 /// The same; of longer durations than there are buckets for, one behind the last.
-#[inline]
+#[inline(always)]
 fn unbounded_bucket(ns: u64) -> usize {
     let v = ns >> UNIT_BITS;
     if v < 1 << SUB_BITS {
@@ -184,7 +184,7 @@ impl SharedHistogram {
     }
 
     /// For the only writer. A bucket that is full stays full.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn record_owned(&self, ns: u64) {
         let bucket = unbounded_bucket(ns);
         let cell = self.cell(bucket);

@@ -32,7 +32,8 @@ static REST: AtomicUsize = AtomicUsize::new(0);
 /// What a session's statement leaves when it has ended.
 pub struct Ended<'a> {
     pub execution: &'a Execution,
-    pub digest: Option<DigestKey>,
+    /// Asked where the text is not kept yet.
+    pub digest: &'a dyn Fn() -> Option<DigestKey>,
     /// When it began, as `now_ns` tells.
     pub started_ns: u64,
     /// `CatalogSnapshot::schema_id` of the default database.
@@ -287,7 +288,7 @@ impl History {
                 kind |= place.keep_rare(rare);
             }
             if kind & CUT != 0 || running.text == 0 || running.text != place.which.load(Relaxed) {
-                place.keep_text(running, ended.digest);
+                place.keep_text(running, (ended.digest)());
             }
             place.started_ns.store(ended.started_ns, Relaxed);
             place.latency_ns.store(e.latency_ns, Relaxed);
@@ -430,7 +431,7 @@ mod tests {
         let (command, length) = (Activity::Query, text.len() as u32);
         let running = Running { command, text: 0, length, words: &words, long: &long };
         let execution = Execution::default();
-        let ended = Ended { execution: &execution, digest: None, started_ns: 1, schema: 0, error: None };
+        let ended = Ended { execution: &execution, digest: &|| None, started_ns: 1, schema: 0, error: None };
         history.add(&running, &ended);
         REST.fetch_add(MOST_REST, Relaxed);
         history.add(&running, &ended);

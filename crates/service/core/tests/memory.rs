@@ -46,8 +46,8 @@ fn live(registry: &Registry, entry: &Entry, number: u64, globals: &GlobalVars) {
         let rare = Rare { error: error.is_some(), work, ..Rare::default() }.if_any();
         let execution = Execution { latency_ns: 1000 + n, rows_sent: 1, rare, ..Execution::default() };
         registry.did(entry, Some(kinds[(n % 4) as usize]), error.map_or(0, |(n, _)| n), &execution);
-        let digest = Some(DigestKey(u128::from(n)));
-        entry.ended(&Ended { execution: &execution, digest, started_ns: n, schema: 1, error });
+        let digest = || Some(DigestKey(u128::from(n)));
+        entry.ended(&Ended { execution: &execution, digest: &digest, started_ns: n, schema: 1, error });
         let (committed, read_only, autocommit) = (true, false, true);
         let how = How { committed, read_only, autocommit, isolation: Isolation::default(), savepoints: [0; 3] };
         let ended = transacted::Ended {

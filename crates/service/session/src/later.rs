@@ -90,11 +90,11 @@ impl Session {
             session_waited(why, now_ns().saturating_sub(since_ns));
         }
         let outcome = committed.map(|_| left.done);
-        let digest = left.place.as_ref().and_then(DigestPlace::key);
+        let digest = || left.place.as_ref().and_then(DigestPlace::key);
         let record = |e: &_, rounds: &_| {
             left.place.iter().for_each(|place| place.record(e));
             left.instance.iter().for_each(|instance| instance.did(e, rounds));
         };
-        Some(query::conclude(self, left.started, digest, record, &left.values, outcome))
+        Some(query::conclude(self, left.started, &digest, record, &left.values, outcome))
     }
 }

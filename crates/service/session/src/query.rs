@@ -521,9 +521,9 @@ pub(crate) fn finish_statement(
         session.leave(lsn, started, (handle, None), values, outcome?);
         return Ok(Done::default());
     }
-    let digest = handle.and_then(DigestHandle::key);
+    let digest = || handle.and_then(DigestHandle::key);
     let record = |e: &Execution, _: &Rounds| handle.iter().for_each(|h| h.record(e));
-    conclude(session, started, digest, record, values, outcome)
+    conclude(session, started, &digest, record, values, outcome)
 }
 
 /// The same of a prepared statement that a client has executed.
@@ -542,14 +542,14 @@ pub(crate) fn finish_execution(
         handle.record(e);
         instance.iter().for_each(|i| i.did(e, rounds));
     };
-    conclude(session, started, handle.key(), record, values, outcome)
+    conclude(session, started, &|| handle.key(), record, values, outcome)
 }
 
 /// [`finish_statement`], when nothing is to be waited for any more.
 pub(crate) fn conclude(
     session: &mut Session,
     started: u64,
-    digest: Option<DigestKey>,
+    digest: &dyn Fn() -> Option<DigestKey>,
     record: impl FnOnce(&Execution, &Rounds),
     values: &[Value],
     outcome: Result<Done>,
