@@ -123,7 +123,8 @@ impl Event {
     }
 }
 
-/// One place of the ring. `sequence` guards the atomics. A statement whose text the place has writes the first line alone.
+/// One place of the ring. `sequence` guards the atomics. A statement whose text the place has writes the first line
+/// alone.
 #[derive(Default)]
 #[repr(C, align(64))]
 struct Place {
