@@ -1,5 +1,6 @@
 //! Tables, indexes, databases, views.
 
+use super::expr::Signed;
 use super::*;
 
 /// Keyword of a base type.
@@ -147,7 +148,7 @@ impl Print for ColumnAttribute {
 }
 
 fn default<'a>(before: &str, expr: &Expr, parenthesised: bool, sql: &'a mut Sql) -> &'a mut Sql {
-    if parenthesised { sql.s(before).s("(").p(expr).s(")") } else { sql.s(before).p(expr) }
+    if parenthesised { sql.s(before).s("(").p(expr).s(")") } else { sql.s(before).p(&Signed(expr)) }
 }
 
 impl Print for ColumnStorage {

@@ -122,6 +122,18 @@ impl Print for Open<'_> {
     }
 }
 
+/// A constant where only a constant may stand: its sign is no operator.
+pub(super) struct Signed<'e>(pub(super) &'e Expr);
+
+impl Print for Signed<'_> {
+    fn print(&self, sql: &mut Sql) {
+        match self.0 {
+            Expr::Unary { op: UnaryOp::Neg, expr } if matches!(**expr, Expr::Literal(_)) => sql.s("-").p(&**expr),
+            expr => sql.p(expr),
+        };
+    }
+}
+
 fn open(list: &[Expr]) -> Vec<Open<'_>> {
     list.iter().map(Open).collect()
 }
@@ -170,7 +182,7 @@ pub(super) fn json_on(on_empty: &Option<JsonOn>, on_error: &Option<JsonOn>, sql:
             None => continue,
             Some(JsonOn::Error) => sql.s(" error"),
             Some(JsonOn::Null) => sql.s(" null"),
-            Some(JsonOn::Default(expr)) => sql.s(" default ").p(expr),
+            Some(JsonOn::Default(expr)) => sql.s(" default ").p(&Signed(expr)),
         };
         sql.s(words);
     }
