@@ -129,6 +129,7 @@ const STATEMENTS: &[(&str, &[&str], u16)] = &[
     ("INSTALL COMPONENT 'file://nothing'", &["INSERT ON mysql.component"], 3529),
     ("INSTALL PLUGIN nothing SONAME 'nothing.so'", &["INSERT ON mysql.plugin"], 1235),
     ("UNINSTALL COMPONENT 'file://nothing'", &["DELETE ON mysql.component"], 3537),
+    ("UNINSTALL PLUGIN nothing", &["DELETE ON mysql.plugin"], 1305),
     ("ALTER INSTANCE RELOAD TLS", &["CONNECTION_ADMIN ON *.*"], 0),
     ("CREATE SERVER made FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'h')", &["SUPER ON *.*"], 0),
     ("CREATE RESOURCE GROUP made TYPE = USER", &["RESOURCE_GROUP_ADMIN ON *.*"], 0),

@@ -299,8 +299,9 @@ impl Maker<'_, '_> {
                         return Err(sql_err!(TooManyPartitionFuncFields, "list of partition fields"));
                     }
                     let found = self.names(columns)?;
-                    // As rows of MySQL hold them, lengths of texts included.
+                    // As rows of MySQL hold them, lengths of texts included. LOBs are refused as such.
                     let bytes = |c: &Column| match c.ty.id {
+                        id if id.is_lob() => 0,
                         TypeId::VarChar | TypeId::VarBinary => c.ty.max_bytes() + 2,
                         id if id.is_string() => c.ty.max_bytes(),
                         _ => 8,
