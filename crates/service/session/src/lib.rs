@@ -72,6 +72,7 @@ mod help;
 mod hinted;
 mod histogram;
 mod key_caches;
+mod known;
 pub mod later;
 mod light;
 mod load;

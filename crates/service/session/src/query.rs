@@ -428,12 +428,16 @@ fn parse_and_run(
         false if session.multi_statements => Extent::First,
         false => Extent::Whole,
     };
-    let parsed = match gannet_parser::parse_until(text, mode, extent, gannet_exec::stopped) {
-        Ok(parsed) if parsed.params > 0 => {
-            return refuse_text(session, text, started, parse_error(parsed.unwanted_param(text)));
-        }
-        Ok(parsed) => parsed,
-        Err(e) => return refuse_text(session, text, started, parse_error(e)),
+    let known = session.state.known.find(text, mode, session.state.database.as_deref());
+    let parsed = match &known {
+        Some(known) => known.parsed.clone(),
+        None => match gannet_parser::parse_until(text, mode, extent, gannet_exec::stopped) {
+            Ok(parsed) if parsed.params > 0 => {
+                return refuse_text(session, text, started, parse_error(parsed.unwanted_param(text)));
+            }
+            Ok(parsed) => Arc::new(parsed),
+            Err(e) => return refuse_text(session, text, started, parse_error(e)),
+        },
     };
     *consumed = parsed.consumed;
     let more = parsed.consumed < text.len();
@@ -458,7 +462,14 @@ fn parse_and_run(
     if matches!(parsed.statement, Statement::Empty) && !statement_text.iter().all(blank) {
         return Ok(Done::default());
     }
-    let handle = session.digest_handle(statement_text);
+    let handle = match known {
+        Some(known) => known.digest.clone(),
+        None => {
+            let (handle, state) = (session.digest_handle(statement_text), &mut session.state);
+            state.known.keep(text, mode, state.database.as_ref(), &parsed, &handle);
+            handle
+        }
+    };
     session.state.profiles.stage("executing");
     let outcome = session.run_statement(&parsed.statement, reply);
     let outcome =

@@ -77,6 +77,7 @@ pub struct State {
     pub(crate) last_query_cost: f64,
     /// Stages of the last statements, while `profiling` is on.
     pub(crate) profiles: super::profiles::Profiles,
+    pub(crate) known: super::known::Known,
 }
 
 impl State {
@@ -131,6 +132,7 @@ impl State {
             named_locks: NamedLocks::default(),
             last_query_cost: 0.0,
             profiles: super::profiles::Profiles::default(),
+            known: super::known::Known::default(),
             account,
             entry,
             server,
