@@ -252,6 +252,7 @@ impl Did {
 pub(crate) const NEVER: u64 = u64::MAX;
 
 /// [`Did`], added to by one thread or session, or by many, and read by any.
+#[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Cells {
     count: AtomicU64,
@@ -267,7 +268,7 @@ pub struct Cells {
 }
 
 /// Sums of [`Rare`], on another line.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct RareCells {
     errors: AtomicU64,
     no_index: AtomicU64,
@@ -341,19 +342,21 @@ impl Cells {
         }
     }
 
-    /// Adds an execution, whoever else writes.
-    pub(crate) fn add_shared(&self, e: &Execution) {
-        self.count.fetch_add(1, Relaxed);
-        self.total_ns.fetch_add(e.latency_ns, Relaxed);
-        self.rows_sent.fetch_add(e.rows_sent, Relaxed);
-        self.rows_examined.fetch_add(e.rows_examined, Relaxed);
-        self.rows_affected.fetch_add(e.rows_affected, Relaxed);
-        self.min_ns.fetch_min(e.latency_ns, Relaxed);
-        self.max_ns.fetch_max(e.latency_ns, Relaxed);
-        if let Some(rare) = &e.rare {
-            for (cell, n) in self.rare.sums(rare).into_iter().filter(|(_, n)| *n != 0) {
+    /// Adds an execution, whoever else writes. What is zero leaves its cell alone.
+    pub fn add_shared(&self, e: &Execution) {
+        let add = |(cell, n): (&AtomicU64, u64)| {
+            if n != 0 {
                 cell.fetch_add(n, Relaxed);
             }
+        };
+        let plain = [&self.count, &self.total_ns, &self.rows_sent, &self.rows_examined, &self.rows_affected];
+        plain.into_iter().zip([1, e.latency_ns, e.rows_sent, e.rows_examined, e.rows_affected]).for_each(add);
+        if self.min_ns.load(Relaxed) > e.latency_ns || self.max_ns.load(Relaxed) < e.latency_ns {
+            self.min_ns.fetch_min(e.latency_ns, Relaxed);
+            self.max_ns.fetch_max(e.latency_ns, Relaxed);
+        }
+        if let Some(rare) = &e.rare {
+            self.rare.sums(rare).into_iter().for_each(add);
             if let Some(work) = &rare.work {
                 self.rare.work.get_or_init(Box::default).add_shared(work);
             }
@@ -387,7 +390,7 @@ impl Cells {
         }
     }
 
-    /// Begins anew; the caller is the only writer.
+    /// Begins anew. Where the caller is not the only writer, what is added meanwhile may be lost or kept.
     pub fn clear(&self) {
         let Cells { count, total_ns, rows_sent, rows_examined, rows_affected, max_ns, .. } = self;
         let plain = [count, total_ns, rows_sent, rows_examined, rows_affected, max_ns];

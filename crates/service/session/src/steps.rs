@@ -461,7 +461,7 @@ impl InnerAccount {
             end_unix_us: 0,
             rare: Rare { error, no_index: own.no_index, locks_ns, cpu_ns, warnings, work }.if_any(),
         };
-        to.statement(&execution);
+        to.statements.add_shared(&execution);
         session.executed.take().iter().for_each(|i| i.did(&execution, &session.server.registry.prepared));
         let outer = &mut session.running.figures;
         outer.sent += own.sent;

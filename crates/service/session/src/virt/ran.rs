@@ -7,7 +7,6 @@ use super::deeds::timed;
 use super::{Emit, Equals, member, text};
 use crate::state::State;
 use gannet_core::Core;
-use gannet_core::ledger::Did;
 use gannet_program::Figures;
 use gannet_schema::CatalogSnapshot;
 use gannet_types::Result;
@@ -61,21 +60,8 @@ fn programs(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
             return Ok(());
         }
         let object = [member(TABLE, "OBJECT_TYPE", kind), text(schema), text(name)];
-        let statements = figures.statements.get();
-        let sums = figures.sums();
-        let did = Did {
-            locks_ns: sums.locks_ns,
-            cpu_ns: sums.cpu_ns,
-            errors: sums.errors,
-            warnings: sums.warnings,
-            rows_affected: sums.rows_affected,
-            rows_sent: sums.rows_sent,
-            rows_examined: sums.rows_examined,
-            no_index: sums.no_index,
-            work: sums.work,
-            ..Did::default()
-        };
-        let of_statements = timed(statements.0, statements.1, statements.2, statements.3);
+        let did = figures.statements.read();
+        let of_statements = timed(did.count, did.total_ns, did.min_ns, did.max_ns);
         emit(&[&object[..], &timed(count, sum, least, most), &of_statements, &super::deeds::sums(&did)].concat())
     })
 }
