@@ -258,9 +258,12 @@ BEGIN
         RESIGNAL;
     END;
     SET in_max_runtime = IFNULL(in_max_runtime, 60), in_interval = IFNULL(in_interval, 30);
-    IF in_interval = 0 OR in_max_runtime < in_interval THEN
-        SIGNAL SQLSTATE '45000' SET
-            MESSAGE_TEXT = 'in_interval must be greater than 0 and at most in_max_runtime';
+    IF in_max_runtime = 0 THEN
+        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'in_max_runtime must be greater than 0';
+    ELSEIF in_interval = 0 THEN
+        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'in_interval must be greater than 0';
+    ELSEIF in_max_runtime < in_interval THEN
+        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'in_max_runtime must be greater than or equal to in_interval';
     END IF;
     SET reads_dictionary = IFNULL(@sys.diagnostics.allow_i_s_tables,
             sys.sys_get_config('diagnostics.allow_i_s_tables', 'OFF')),

@@ -26,7 +26,7 @@ BEGIN
     CREATE TEMPORARY TABLE sys.tmp_trace_stages AS
         SELECT * FROM performance_schema.events_stages_history_long WHERE FALSE;
     ALTER TABLE sys.tmp_trace_stages ADD UNIQUE KEY (THREAD_ID, EVENT_ID);
-    REPEAT
+    WHILE TIMESTAMPDIFF(SECOND, began, NOW(6)) < in_runtime DO
         INSERT IGNORE INTO sys.tmp_trace_statements
         SELECT * FROM performance_schema.events_statements_history_long WHERE DIGEST = in_digest;
         INSERT IGNORE INTO sys.tmp_trace_stages
@@ -35,7 +35,7 @@ BEGIN
             JOIN sys.tmp_trace_statements AS work
                 ON work.THREAD_ID = stages.THREAD_ID AND work.EVENT_ID = stages.NESTING_EVENT_ID;
         DO SLEEP(in_interval);
-    UNTIL TIMESTAMPDIFF(SECOND, began, NOW(6)) >= in_runtime END REPEAT;
+    END WHILE;
 
     SELECT 'SUMMARY STATISTICS' AS `SUMMARY STATISTICS`;
     SELECT COUNT(*) AS executions,
