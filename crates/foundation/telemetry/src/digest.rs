@@ -536,7 +536,7 @@ mod tests {
 
     #[test]
     fn a_worker_takes_896_bytes_of_a_digest_with_its_counts_of_holders() {
-        assert!(size_of::<Block>() <= 832 && size_of::<Block>().is_multiple_of(64));
+        assert!(size_of::<Block>() <= 704 && size_of::<Block>().is_multiple_of(64));
     }
 
     #[test]

@@ -136,7 +136,8 @@ impl Histogram {
 
 /// The same, shared: one writer (or several, with [`Self::record_shared`]), any readers.
 ///
-/// There are many, and most never see a duration of more than 8 ms: buckets of longer ones come when they are needed.
+/// There are many, and most never see a duration of less than 1 us or more than 8 ms: those buckets come when they are
+/// needed.
 /// Most are empty otherwise, too, and who adds up thousands reads those that are not.
 pub(crate) struct SharedHistogram {
     /// One bit for each octave that has a count.
@@ -155,12 +156,14 @@ fn octaves(mask: u64) -> impl Iterator<Item = usize> + Clone {
     })
 }
 
-/// Buckets that are at hand: up to 2^23 ns.
-const HOT: usize = 128;
+/// Buckets that are at hand, from the first on: 2^10 to 2^23 ns.
+const HOT: usize = 104;
+const FIRST_HOT: usize = 24;
 /// Buckets that come together.
-const PART: usize = 40;
+const PART: usize = 56;
 const COLD_PARTS: usize = (BUCKETS - HOT) / PART;
-const _: () = assert!(HOT + PART * COLD_PARTS == BUCKETS && HOT.is_multiple_of(SUBS) && PART.is_multiple_of(SUBS));
+const _: () = assert!(HOT + PART * COLD_PARTS == BUCKETS && PART.is_multiple_of(SUBS));
+const _: () = assert!(HOT.is_multiple_of(SUBS) && FIRST_HOT.is_multiple_of(SUBS));
 const _: () = assert!(BUCKETS / SUBS <= u64::BITS as usize);
 
 impl SharedHistogram {
@@ -174,12 +177,17 @@ impl SharedHistogram {
 
     #[inline]
     fn cell(&self, bucket: usize) -> &AtomicU32 {
-        self.hot.get(bucket).unwrap_or_else(|| self.cold(bucket))
+        self.hot.get(bucket.wrapping_sub(FIRST_HOT)).unwrap_or_else(|| self.cold(bucket))
+    }
+
+    /// The place among the cold ones of a bucket that is not hot.
+    fn cold_place(bucket: usize) -> usize {
+        if bucket < FIRST_HOT { bucket } else { bucket - HOT }
     }
 
     #[cold]
     fn cold(&self, bucket: usize) -> &AtomicU32 {
-        let at = bucket.min(BUCKETS - 1) - HOT;
+        let at = Self::cold_place(bucket.min(BUCKETS - 1));
         &self.cold[at / PART].get_or_init(|| Box::new([const { AtomicU32::new(0) }; PART]))[at % PART]
     }
 
@@ -217,10 +225,11 @@ impl SharedHistogram {
     /// The counts of an octave.
     fn octave(&self, octave: usize) -> Option<&[AtomicU32]> {
         let first = octave << SUB_BITS;
-        match first.checked_sub(HOT) {
-            None => self.hot.get(first..first + SUBS),
-            Some(at) => self.cold[at / PART].get()?.get(at % PART..at % PART + SUBS),
-        }
+        let hot = first.wrapping_sub(FIRST_HOT);
+        self.hot.get(hot..hot.wrapping_add(SUBS)).or_else(|| {
+            let at = Self::cold_place(first);
+            self.cold[at / PART].get()?.get(at % PART..at % PART + SUBS)
+        })
     }
 
     /// [`Histogram::quantiles`] of the sum of all, since `before`.
@@ -280,7 +289,7 @@ mod tests {
     #[test]
     fn a_shared_one_counts_the_same() {
         let (mut alone, shared) = (Histogram::new(), SharedHistogram::new());
-        assert!(size_of::<SharedHistogram>() <= 600);
+        assert!(size_of::<SharedHistogram>() <= 490);
         let durations =
             (0..62).flat_map(|bit| [1u64 << bit, (1 << bit) + 1, (1 << bit) * 3 / 2 - 1]).chain([0, u64::MAX]);
         for ns in durations {
