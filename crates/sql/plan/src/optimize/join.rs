@@ -373,11 +373,17 @@ impl Search<'_> {
 
     /// The unit does not read what came before through anything but its join conditions.
     fn can_stand_alone(&self, unit: &Unit) -> bool {
+        self.reads_within(unit, unit.rels)
+    }
+
+    /// Neither lateral derived tables of the unit nor the conditions inside of it read anything but `reach`.
+    fn reads_within(&self, unit: &Unit, reach: RelSet) -> bool {
         match &unit.source {
-            UnitSource::Rel(i) => !self.lateral.intersects(RelSet::one(*i)),
+            UnitSource::Rel(i) => !self.lateral.intersects(RelSet::one(*i)) || unit.deps.within(reach),
             UnitSource::Nest(inner, conditions) => {
-                let inside = |c: &usize| self.conditions[*c].rels.within(unit.rels);
-                conditions.iter().all(inside) && inner.iter().all(|u| u.on.iter().all(inside))
+                let inside = |c: &usize| self.conditions[*c].rels.within(reach);
+                conditions.iter().all(inside)
+                    && inner.iter().all(|u| u.on.iter().all(inside) && self.reads_within(u, reach))
             }
         }
     }
