@@ -43,6 +43,8 @@ pub struct Kept {
     pub own: bool,
     /// With those of all sessions.
     pub long: bool,
+    /// Among the session's last ones, and not only as the last of all.
+    pub listed: bool,
 }
 
 /// Which are on.
@@ -94,7 +96,7 @@ impl Consumers {
     #[inline]
     fn kept(&self, own: u16, long: u16) -> Option<Kept> {
         let bits = self.bits.load(Relaxed);
-        (bits & OFF == 0).then_some(Kept { own: bits & own != 0, long: bits & long != 0 })
+        (bits & OFF == 0).then_some(Kept { own: bits & own != 0, long: bits & long != 0, listed: true })
     }
 
     /// Anything is collected of statements.
@@ -164,6 +166,6 @@ mod tests {
         assert_eq!(consumers.of_ended(), None);
         consumers.switch_all(true);
         assert!(consumers.collect() && consumers.is_on(Consumer::StatementsHistory));
-        assert_eq!(consumers.of_ended(), Some(Kept { own: true, long: true }));
+        assert_eq!(consumers.of_ended(), Some(Kept { own: true, long: true, listed: true }));
     }
 }

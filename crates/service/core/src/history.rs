@@ -40,6 +40,8 @@ pub struct Ended<'a> {
     pub schema: u32,
     /// The error, and what was said of it.
     pub error: Option<(u16, &'a str)>,
+    /// It is one of the last ones, and not only the current one.
+    pub listed: bool,
 }
 
 /// A statement that runs or has ended, as others see it.
@@ -62,6 +64,7 @@ pub struct Event {
     raw: Vec<u8>,
     /// The end of it was not kept.
     cut: bool,
+    listed: bool,
     mode: LexMode,
 }
 
@@ -88,6 +91,7 @@ impl Event {
             said: String::new(),
             raw,
             cut: false,
+            listed: true,
             mode,
         }
     }
@@ -206,6 +210,7 @@ const HAS_WORK: u64 = 1;
 const NO_INDEX: u64 = 2;
 const CUT: u64 = 4;
 const HAS_RARE: u64 = 8;
+const UNLISTED: u64 = 16;
 
 impl Default for History {
     fn default() -> Self {
@@ -254,6 +259,7 @@ impl Place {
                 said: String::new(),
                 raw: Vec::new(),
                 cut: flags & CUT != 0,
+                listed: flags & UNLISTED == 0,
                 mode,
             };
             let rest = more.map_or_else(Rest::default, |more| more.rest.lock().clone());
@@ -282,6 +288,9 @@ impl History {
         let e = ended.execution;
         place.sequence.write(|| {
             let mut kind = u64::from(ended.schema) << 32 | (running.command as u64) << 8;
+            if !ended.listed {
+                kind |= UNLISTED;
+            }
             if running.length as usize > TEXT_WORDS * 8 || ended.error.is_some() {
                 kind |= place.keep_rest(running, ended);
             }
@@ -311,7 +320,7 @@ impl History {
         let Some(places) = self.places.get() else { return Vec::new() };
         let cleared = self.cleared.load(Relaxed);
         let all = places.iter().enumerate().filter_map(|(at, p)| p.read(at, thread, mode));
-        let mut events: Vec<Event> = all.filter(|e| e.number > cleared).collect();
+        let mut events: Vec<Event> = all.filter(|e| e.number > cleared && e.listed).collect();
         events.sort_unstable_by_key(|e| e.number);
         events
     }
@@ -432,7 +441,8 @@ mod tests {
         let (command, length) = (Activity::Query, text.len() as u32);
         let running = Running { command, text: 0, length, words: &words, long: &long };
         let execution = Execution::default();
-        let ended = Ended { execution: &execution, digest: &|| None, started_ns: 1, schema: 0, error: None };
+        let ended =
+            Ended { execution: &execution, digest: &|| None, started_ns: 1, schema: 0, error: None, listed: true };
         history.add(&running, &ended);
         REST.fetch_add(MOST_REST, Relaxed);
         history.add(&running, &ended);

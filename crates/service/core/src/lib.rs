@@ -31,6 +31,7 @@ pub mod replication;
 pub mod reports;
 pub mod seen;
 mod settling;
+pub mod setup;
 mod shared;
 mod startup;
 pub mod statement_log;

@@ -4,11 +4,12 @@
 //! all entries. The map itself changes at connect and disconnect only.
 
 pub use crate::activity::Activity;
-use crate::consumers::Consumers;
+use crate::consumers::{Consumers, Kept};
 use crate::history::{Ended, Event, History, LongHistory, Running, TEXT_BYTES};
 use crate::instances::{Instances, Rounds};
 use crate::kept::KeptText;
 use crate::ledger::{Key, Kind, Ledger, Life, NOBODY, Of, Part, SessionDeeds};
+use crate::setup::{Setup, WatchedCell};
 use crate::tallies::{Counted, Tallies};
 use crate::transacted::{self, LongTransactions};
 use crate::vars::SessionVars;
@@ -46,6 +47,8 @@ pub struct Entry {
     /// When the activity began, as `now_ns` tells.
     since_ns: AtomicU64,
     activity: AtomicU8,
+    /// What is collected of it.
+    pub watched: WatchedCell,
     info_sequence: Sequence,
     /// Length of the current statement's text.
     info_len: AtomicU32,
@@ -411,6 +414,8 @@ pub struct Registry {
     ran: Mutex<(u64, u64)>,
     /// What is collected of single statements.
     pub consumers: Consumers,
+    /// Of whom and of what.
+    pub setup: Setup,
     /// Statements of all sessions, while that is asked for.
     pub long_history: LongHistory,
     /// The same of transactions.
@@ -468,6 +473,7 @@ impl Registry {
             began_ns: AtomicU64::new(gannet_runtime::now_ns()),
             lost: AtomicBool::new(false),
             activity: AtomicU8::new(Activity::Connect as u8),
+            watched: WatchedCell::default(),
             since_ns: AtomicU64::new(gannet_runtime::now_ns()),
             info: std::array::from_fn(|_| AtomicU64::new(0)),
             info_len: AtomicU32::new(0),
@@ -490,6 +496,31 @@ impl Registry {
         (entry, map.len())
     }
 
+    /// Where a statement of the session is kept that has ended; `None`: nothing is collected of it. `counter`, `error`:
+    /// as [`Registry::did`] has them.
+    #[inline(always)]
+    pub fn keeps(&self, entry: &Entry, counter: Option<Counter>, error: u16) -> Option<Kept> {
+        let kept = self.consumers.of_ended()?;
+        if entry.watched.is_all() && !self.setup.some_off() {
+            return Some(kept);
+        }
+        let kind = Kind::of(entry.activity().0, counter, error);
+        self.of_watched(entry, kept).filter(|_| self.setup.is_on(kind))
+    }
+
+    /// The part of it that is collected of the session.
+    #[cold]
+    fn of_watched(&self, entry: &Entry, kept: Kept) -> Option<Kept> {
+        let watched = entry.watched.get();
+        let long = kept.long && watched.history;
+        watched.instrumented.then_some(Kept { long, listed: watched.history, ..kept })
+    }
+
+    /// Anything is collected of the session.
+    pub fn collects_of(&self, entry: &Entry) -> bool {
+        self.consumers.collect() && entry.watched.get().instrumented
+    }
+
     /// A statement of the session has ended. `counter`: of its kind. `error`: its number, 0 without one.
     #[inline(always)]
     pub fn did(&self, entry: &Entry, counter: Option<Counter>, error: u16, e: &Execution) {
@@ -504,7 +535,11 @@ impl Registry {
     /// A transaction of the session has ended.
     #[inline]
     pub fn transacted(&self, entry: &Entry, ended: &transacted::Ended) {
-        let Some(kept) = self.consumers.of_transactions() else { return };
+        let Some(mut kept) = self.consumers.of_transactions() else { return };
+        if !entry.watched.is_all() || self.setup.some_off() {
+            let Some(watched) = self.of_watched(entry, kept).filter(|_| self.setup.transactions()) else { return };
+            kept = Kept { own: watched.own && watched.listed, ..watched };
+        }
         self.ledger.transacted(&entry.deeds, || entry.account(), ended);
         if kept.own {
             entry.deeds.transacted.keep(ended);
@@ -535,6 +570,7 @@ impl Registry {
         if let Some(before) = &mut *entry.counted.lock() {
             before.becomes(counted);
         }
+        entry.watched.set(self.setup.of_client(&who.user, entry.host()));
         *entry.who.write() = who;
     }
 

@@ -47,7 +47,7 @@ fn live(registry: &Registry, entry: &Entry, number: u64, globals: &GlobalVars) {
         let execution = Execution { latency_ns: 1000 + n, rows_sent: 1, rare, ..Execution::default() };
         registry.did(entry, Some(kinds[(n % 4) as usize]), error.map_or(0, |(n, _)| n), &execution);
         let digest = || Some(DigestKey(u128::from(n)));
-        entry.ended(&Ended { execution: &execution, digest: &digest, started_ns: n, schema: 1, error });
+        entry.ended(&Ended { execution: &execution, digest: &digest, started_ns: n, schema: 1, error, listed: true });
         let (committed, read_only, autocommit) = (true, false, true);
         let how = How { committed, read_only, autocommit, isolation: Isolation::default(), savepoints: [0; 3] };
         let ended = transacted::Ended {

@@ -77,16 +77,14 @@ static TABLES: &[GrantTable] = &[
 /// The table of what CREATE SERVER makes.
 pub(super) const SERVERS: &str = "servers";
 
-/// performance_schema's table of consumers.
-pub(super) const CONSUMERS: &str = "setup_consumers";
-
-/// Tables of performance_schema whose rows cannot be switched here, and a key of each.
-pub(super) const FIXED: [(&str, &str); 5] = [
-    ("threads", "THREAD_ID"),
-    ("setup_instruments", "NAME"),
-    ("setup_actors", "HOST"),
-    ("setup_objects", "OBJECT_NAME"),
-    ("setup_threads", "NAME"),
+/// Tables of performance_schema that may be changed, and whether rows come and go: see `setup`.
+const SETUP: [(&str, bool); 6] = [
+    ("setup_consumers", false),
+    ("setup_instruments", false),
+    ("setup_actors", true),
+    ("setup_objects", true),
+    ("threads", false),
+    ("setup_threads", false),
 ];
 
 /// A table of the server's own that a statement changes.
@@ -94,10 +92,8 @@ pub(crate) enum Made {
     Grants(&'static GrantTable),
     /// mysql.servers.
     Servers,
-    /// performance_schema.setup_consumers.
-    Consumers,
-    /// A table of performance_schema whose rows MySQL lets be switched, and a key of it.
-    Fixed(&'static str, &'static str),
+    /// One of performance_schema's that say what is collected.
+    Setup(&'static str),
     /// One that a dump makes again: it takes no rows.
     Own,
 }
@@ -204,10 +200,10 @@ fn made_of_changed(session: &Session, statement: &Statement) -> Option<Made> {
         ("mysql", _) if is_restored(session, name) => None,
         ("mysql", _) if *name.name.text == *SERVERS => Some(Made::Servers),
         ("mysql", _) => TABLES.iter().find(|t| *t.name == *name.name.text).map(Made::Grants),
-        ("performance_schema", Statement::Update(_)) => {
-            let is = |table: &str| name.name.text.eq_ignore_ascii_case(table);
-            let fixed = FIXED.iter().find(|(table, _)| is(table)).map(|(table, key)| Made::Fixed(table, key));
-            if is(CONSUMERS) { Some(Made::Consumers) } else { fixed }
+        ("performance_schema", _) => {
+            let may = |open: bool| open || matches!(statement, Statement::Update(_));
+            let is = |(table, open): &&(&str, bool)| name.name.text.eq_ignore_ascii_case(table) && may(*open);
+            SETUP.iter().find(is).map(|(table, _)| Made::Setup(table))
         }
         _ => None,
     }

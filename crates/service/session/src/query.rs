@@ -601,11 +601,11 @@ pub(crate) fn conclude(
         end_unix_us: ended_us,
         rare: Rare { error, no_index, locks_ns, cpu_ns, warnings, work }.if_any(),
     };
-    if let Some(kept) = session.server.registry.consumers.of_ended() {
+    let number = outcome.as_ref().err().map_or(0, |e| e.number());
+    if let Some(kept) = session.server.registry.keeps(&session.entry, figures.kind, number) {
         let registry = &session.server.registry;
         record(&execution, &registry.prepared);
         session.executed.take().iter().for_each(|i| i.did(&execution, &registry.prepared));
-        let number = outcome.as_ref().err().map_or(0, |e| e.number());
         session.server.registry.did(&session.entry, figures.kind, number, &execution);
         if session.running.diagnostics.warnings.raised() > 0 {
             tell_warnings(session, ended_us);
@@ -613,7 +613,8 @@ pub(crate) fn conclude(
         if kept.own || kept.long {
             let error = outcome.as_ref().err().map(|e| (e.number(), e.message()));
             let schema = session.state.database_id();
-            session.entry.ended(&Ended { execution: &execution, digest, started_ns: started, schema, error });
+            let listed = kept.listed;
+            session.entry.ended(&Ended { execution: &execution, digest, started_ns: started, schema, error, listed });
         }
         if kept.long {
             keep_long(session);

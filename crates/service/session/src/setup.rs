@@ -1,25 +1,74 @@
-//! UPDATE of performance_schema's setup tables: what is collected.
+//! Changes of performance_schema's setup tables: of whom and of what is collected (MySQL manual, "Performance Schema
+//! Setup Tables").
 //!
-//! The statement runs on a temporary copy, as for the grant tables. Then the rows that differ are switched. What cannot
-//! be switched stays as it is, with a warning: the table goes on saying what is true.
+//! The statement runs on a temporary copy, as for the grant tables, and then what its rows say is done. What cannot be
+//! switched stays as it is, with a warning: the table goes on saying what is true.
 
-use super::grant_tables::{CONSUMERS, Made, copy_table, run_on_copy};
+use super::grant_tables::{Made, copy_table, run_on_copy};
 use super::reply::{Done, Reply};
 use super::{Session, grant_tables};
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_core::consumers::Consumer;
+use gannet_core::ledger::Kind;
+use gannet_core::setup::{Actor, Object, Watched};
 use gannet_parser::ast::Statement;
 use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
 
 const SCHEMA: &str = "performance_schema";
+
+/// A row of a setup table as its texts; NULL is an empty one.
+type Row = Vec<String>;
+
+/// A table of performance_schema whose rows may be changed.
+struct SetupTable {
+    name: &'static str,
+    /// The key of a row.
+    key: &'static [&'static str],
+    /// Other columns, which UPDATE may change. No statement changes another column than these.
+    switches: [&'static str; 2],
+    /// Does what the rows say. Returns how many of them stay as they were.
+    apply: fn(&mut Session, &Change) -> u64,
+}
+
+/// Rows of key and switches, in the order of their keys.
+struct Change {
+    before: Vec<Row>,
+    after: Vec<Row>,
+}
+
+static TABLES: [SetupTable; 6] = [
+    SetupTable { name: "setup_consumers", key: &["NAME"], switches: ["ENABLED", "ENABLED"], apply: switch_consumers },
+    SetupTable { name: "setup_instruments", key: &["NAME"], switches: ["ENABLED", "TIMED"], apply: switch_instruments },
+    SetupTable {
+        name: "setup_actors",
+        key: &["HOST", "USER", "ROLE"],
+        switches: ["ENABLED", "HISTORY"],
+        apply: put_actors,
+    },
+    SetupTable {
+        name: "setup_objects",
+        key: &["OBJECT_TYPE", "OBJECT_SCHEMA", "OBJECT_NAME"],
+        switches: ["ENABLED", "TIMED"],
+        apply: put_objects,
+    },
+    SetupTable { name: "threads", key: &["THREAD_ID"], switches: ["INSTRUMENTED", "HISTORY"], apply: switch_threads },
+    SetupTable {
+        name: "setup_threads",
+        key: &["NAME"],
+        switches: ["ENABLED", "HISTORY"],
+        apply: |session, change| change.switched().map(|row| cannot(session, &row[0])).count() as u64,
+    },
+];
 
 /// A statement that changes a table of the server's own.
 pub(super) fn change(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
     match grant_tables::made_table(session, statement) {
         Some(Made::Grants(table)) => grant_tables::change_grants(session, table, statement, reply),
         Some(Made::Servers) => grant_tables::change_servers(session, statement, reply),
-        Some(Made::Consumers) => change_consumers(session, statement, reply),
-        Some(Made::Fixed(table, key)) => change_fixed(session, (table, key), statement, reply),
+        Some(Made::Setup(name)) => {
+            let table = TABLES.iter().find(|table| table.name == name);
+            change_setup(session, table.ok_or_else(|| SqlError::internal(name))?, statement, reply)
+        }
         // A dump's rows of a table that the server has by itself.
         Some(Made::Own) => Ok(Done::default()),
         None => Err(sql_err!(NonUpdatableTable, "user", "UPDATE")),
@@ -41,9 +90,6 @@ pub(super) fn in_own_words(session: &Session, statement: &Statement, error: SqlE
     let Some(name) = name else { return error };
     let schema = name.schema.as_ref().map(|s| &*s.text).or(session.state.database.as_deref());
     let schema = gannet_schema::names::canonical_schema(schema.unwrap_or_default());
-    if grant_tables::FIXED.iter().any(|(table, _)| name.name.text.eq_ignore_ascii_case(table)) {
-        return error;
-    }
     match &*schema {
         SCHEMA => session.denied(privilege.into(), &name.name.text),
         "information_schema" => {
@@ -54,67 +100,164 @@ pub(super) fn in_own_words(session: &Session, statement: &Statement, error: SqlE
     }
 }
 
-/// UPDATE of the consumers.
-fn change_consumers(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
-    session.require_on_table(Privileges::of(&[Privilege::Select, Privilege::Update]), SCHEMA, CONSUMERS)?;
+fn change_setup(
+    session: &mut Session,
+    table: &'static SetupTable,
+    statement: &Statement,
+    reply: &mut dyn Reply,
+) -> Result<Done> {
+    let needs = match statement {
+        Statement::Insert(_) => Privileges::of(&[Privilege::Insert]),
+        Statement::Delete(_) => Privileges::of(&[Privilege::Select, Privilege::Delete]),
+        _ => Privileges::of(&[Privilege::Select, Privilege::Update]),
+    };
+    session.require_on_table(needs, SCHEMA, table.name)?;
     let values = session.running.markers.clone();
-    let copy = copy_table(session, (SCHEMA, CONSUMERS), "PRIMARY KEY (NAME)", "", reply)?;
-    let outcome = switch(session, statement, &values, reply);
+    let key = format!("UNIQUE KEY ({})", table.key.join(", "));
+    let copy = copy_table(session, (SCHEMA, table.name), &key, "", reply)?;
+    let outcome = change_copy(session, table, statement, &values, reply);
     session.forget_temporary(&copy);
     session.discard_dropped();
     outcome
 }
 
-/// UPDATE of a table whose rows stay as they are, with a warning if it would have changed one.
-fn change_fixed(
+fn change_copy(
     session: &mut Session,
-    (table, key): (&str, &str),
+    table: &SetupTable,
     statement: &Statement,
+    values: &[Value],
     reply: &mut dyn Reply,
 ) -> Result<Done> {
-    session.require_on_table(Privileges::of(&[Privilege::Select, Privilege::Update]), SCHEMA, table)?;
-    let values = session.running.markers.clone();
-    let copy = copy_table(session, (SCHEMA, table), &format!("KEY ({key})"), "", reply)?;
-    let outcome = run_on_copy(session, statement, &values, reply);
-    session.forget_temporary(&copy);
-    session.discard_dropped();
-    let done = outcome?;
-    if done.affected > 0 {
-        let what = format!("switching rows of {SCHEMA}.{table}");
-        session.running.diagnostics.warnings.warn(ErrorCode::NotSupportedYet, &[&what]);
+    let columns = [table.key, &table.switches].concat().join(", ");
+    let chosen = format!("SELECT {columns} FROM {SCHEMA}.{0} ORDER BY {1}", table.name, table.key.join(", "));
+    let all = format!("SELECT * FROM {SCHEMA}.{0} ORDER BY {1}", table.name, table.key.join(", "));
+    let rows = |session: &mut Session, query: &str| -> Result<Vec<Row>> {
+        let rows = session.own_rows(query)?.rows;
+        Ok(rows.iter().map(|row| row.iter().map(shown).collect()).collect())
+    };
+    // Without the switches, to see that nothing else is changed.
+    let fixed = |session: &mut Session| -> Result<Vec<Row>> {
+        let found = session.own_rows(&all)?;
+        let is_fixed = |at: &usize| !table.switches.iter().any(|s| found.columns[*at].name.eq_ignore_ascii_case(s));
+        let places: Vec<usize> = (0..found.columns.len()).filter(is_fixed).collect();
+        Ok(found.rows.iter().map(|row| places.iter().map(|at| shown(&row[*at])).collect()).collect())
+    };
+    let (before, fixed_before) = (rows(session, &chosen)?, fixed(session)?);
+    let done = run_on_copy(session, statement, values, reply).map_err(|error| match error.code() {
+        ErrorCode::DupEntry | ErrorCode::DupEntryWithKeyName => match statement {
+            Statement::Update(_) => sql_err!(WrongPerfschemaUsage),
+            _ => sql_err!(DupKey, table.name),
+        },
+        _ => error,
+    })?;
+    let change = Change { after: rows(session, &chosen)?, before };
+    match statement {
+        Statement::Update(_) if fixed(session)? != fixed_before => return Err(sql_err!(WrongPerfschemaUsage)),
+        // REPLACE and ON DUPLICATE KEY find no row to change.
+        Statement::Insert(_) if !change.before.iter().all(|row| change.after.contains(row)) => {
+            return Err(sql_err!(DupKey, table.name));
+        }
+        _ => {}
     }
-    Ok(Done { affected: 0, ..done })
+    let left = (table.apply)(session, &change);
+    Ok(Done { affected: done.affected.saturating_sub(left), ..done })
 }
 
-fn switch(session: &mut Session, statement: &Statement, values: &[Value], reply: &mut dyn Reply) -> Result<Done> {
-    let all = format!("SELECT NAME, ENABLED FROM {SCHEMA}.{CONSUMERS} ORDER BY NAME");
-    let rows = |session: &mut Session| -> Result<Vec<(String, String)>> {
-        let rows = session.own_rows(&all)?.rows;
-        Ok(rows.iter().map(|row| (shown(row.first()), shown(row.get(1)))).collect())
-    };
-    let before = rows(session)?;
-    let done = run_on_copy(session, statement, values, reply)?;
-    let after = rows(session)?;
-    // Their names are fixed.
-    if !before.iter().map(|(name, _)| name).eq(after.iter().map(|(name, _)| name)) {
-        return Err(sql_err!(WrongPerfschemaUsage));
+impl Change {
+    /// The rows that say something else now.
+    fn switched(&self) -> impl Iterator<Item = &Row> {
+        self.after.iter().zip(&self.before).filter(|(now, was)| now != was).map(|(now, _)| now)
     }
-    for ((name, enabled), (_, was)) in after.iter().zip(&before) {
-        match Consumer::by_name(name) {
-            _ if enabled == was => {}
-            Some(consumer) => session.server.registry.consumers.set(consumer, enabled == "YES"),
+}
+
+/// Says that a row cannot be switched.
+fn cannot(session: &mut Session, what: &str) {
+    session.running.diagnostics.warnings.warn(ErrorCode::NotSupportedYet, &[&format!("switching {what}")]);
+}
+
+fn is_on(text: &str) -> bool {
+    text == "YES"
+}
+
+fn switch_consumers(session: &mut Session, change: &Change) -> u64 {
+    let mut left = 0;
+    for row in change.switched() {
+        match Consumer::by_name(&row[0]) {
+            Some(consumer) => session.server.registry.consumers.set(consumer, is_on(&row[1])),
             None => {
-                session.running.diagnostics.warnings.warn(ErrorCode::NotSupportedYet, &[&format!("switching {name}")])
+                cannot(session, &row[0]);
+                left += 1;
             }
         }
     }
-    Ok(done)
+    left
 }
 
-fn shown(value: Option<&Value>) -> String {
+/// Statements and transactions can be switched, with their times.
+fn switch_instruments(session: &mut Session, change: &Change) -> u64 {
+    let mut left = 0;
+    for row in change.switched() {
+        let (name, enabled, timed) = (&row[0], is_on(&row[1]), is_on(&row[2]));
+        let kind = Kind::all().find(|kind| kind.name() == *name);
+        if kind.is_none() && name != "transaction" {
+            cannot(session, name);
+            left += 1;
+            continue;
+        }
+        session.server.registry.setup.switch(kind, enabled);
+        if enabled && !timed {
+            cannot(session, &format!("TIMED of {name}"));
+        }
+    }
+    left
+}
+
+fn put_actors(session: &mut Session, change: &Change) -> u64 {
+    let actor = |row: &Row| Actor {
+        host: row[0].clone(),
+        user: row[1].clone(),
+        role: row[2].clone(),
+        watched: Watched { instrumented: is_on(&row[3]), history: is_on(&row[4]) },
+    };
+    session.server.registry.setup.set_actors(change.after.iter().map(actor).collect());
+    0
+}
+
+fn put_objects(session: &mut Session, change: &Change) -> u64 {
+    for row in change.after.iter().filter(|row| is_on(&row[3]) && !is_on(&row[4])) {
+        cannot(session, &format!("TIMED of {} {}.{}", row[0], row[1], row[2]));
+    }
+    let object = |row: &Row| Object {
+        kind: row[0].clone(),
+        schema: row[1].clone(),
+        name: row[2].clone(),
+        enabled: is_on(&row[3]),
+    };
+    session.server.registry.setup.set_objects(change.after.iter().map(object).collect());
+    0
+}
+
+/// Sessions can be switched.
+fn switch_threads(session: &mut Session, change: &Change) -> u64 {
+    let mut left = 0;
+    for row in change.switched() {
+        let entry = row[0].parse().ok().and_then(|id| session.server.registry.get(id));
+        match entry {
+            Some(entry) => entry.watched.set(Watched { instrumented: is_on(&row[1]), history: is_on(&row[2]) }),
+            None => {
+                cannot(session, &format!("thread {}", row[0]));
+                left += 1;
+            }
+        }
+    }
+    left
+}
+
+/// A value's text, without the spaces that fill up a CHAR.
+fn shown(value: &Value) -> String {
     let mut out = Vec::new();
-    if let Some(value) = value.filter(|v| !v.is_null()) {
+    if !value.is_null() {
         value.write_text(&mut out);
     }
-    String::from_utf8_lossy(&out).into_owned()
+    String::from_utf8_lossy(&out).trim_end_matches(' ').to_owned()
 }

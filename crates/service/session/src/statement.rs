@@ -36,7 +36,7 @@ fn is_virtual(session: &Session, name: &ast::ObjectName) -> bool {
 }
 
 /// Tables of performance_schema that keep what they have, and in MySQL do not.
-const KEPT: [&str; 5] = ["setup_actors", "setup_objects", "global_status", "status_by_thread", "events_waits_current"];
+const KEPT: [&str; 3] = ["global_status", "status_by_thread", "events_waits_current"];
 
 /// TRUNCATE of a table of performance_schema: what was counted is forgotten. It changes no data, so that a server
 /// which is read only does it.

@@ -327,7 +327,7 @@ fn catch(session: &mut Session, program: &Program, frame: &mut Frame, place: Pla
     let gone = session.is_inside() && !session.work.txn().is_active() && error.code() == ErrorCode::LockDeadlock;
     let handler = program.handler(place, &raised).filter(|_| !raised.is_fatal() && !gone).map(|h| h.place);
     let Some(handler) = handler else { return Err(error) };
-    if session.server.registry.consumers.collect() {
+    if session.server.registry.collects_of(&session.entry) {
         session.server.registry.handled(&session.entry, error.number(), session.state.running.clock.unix_us);
     }
     let condition = error.to_warning(Level::Error);

@@ -51,6 +51,8 @@ pub(super) struct Spec {
     collation: Option<CollationId>,
     not_null: bool,
     empty: bool,
+    /// The default of a text, or the member that is it.
+    given: Option<&'static str>,
 }
 
 #[derive(Clone, Copy)]
@@ -68,7 +70,7 @@ enum Kind {
 }
 
 const fn of(kind: Kind) -> Spec {
-    Spec { kind, collation: None, not_null: false, empty: false }
+    Spec { kind, collation: None, not_null: false, empty: false, given: None }
 }
 
 impl Spec {
@@ -80,6 +82,12 @@ impl Spec {
     /// Its default is an empty text, 0, or the first member.
     pub(super) const fn empty(mut self) -> Self {
         self.empty = true;
+        self
+    }
+
+    /// Its default is this text, or the member of that name.
+    pub(super) const fn or(mut self, given: &'static str) -> Self {
+        self.given = Some(given);
         self
     }
 
@@ -132,6 +140,13 @@ impl Spec {
     }
 
     fn default(&self, ty: &SqlType) -> ColumnDefault {
+        if let Some(given) = self.given {
+            let member = |members: &Arc<Members>| {
+                let at = members.names.iter().position(|name| **name == *given).map_or(0, |at| at + 1);
+                Value::Enum(at as u16, members.clone())
+            };
+            return ColumnDefault::Literal(ty.members.as_ref().map_or(Value::Str(given.into(), ty.collation), member));
+        }
         match (&ty.members, self.empty) {
             (_, false) if self.not_null => ColumnDefault::None,
             (_, false) => ColumnDefault::Null,

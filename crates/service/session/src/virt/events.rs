@@ -60,7 +60,7 @@ fn current(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     if !state.server.registry.consumers.is_on(Consumer::StatementsCurrent) {
         return Ok(());
     }
-    for entry in visible(state) {
+    for entry in visible(state).into_iter().filter(|e| e.watched.get().instrumented) {
         match entry.running_event(now_ns()) {
             Some(event) => emit(&row(state, &event, Some(&entry)))?,
             None => {
@@ -175,7 +175,11 @@ fn waits(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
         return Ok(());
     }
     let now = now_ns();
-    let waiting: Vec<_> = visible(state).into_iter().filter_map(|e| Some((waits_for(&e)?, e))).collect();
+    let waiting: Vec<_> = visible(state)
+        .into_iter()
+        .filter(|e| e.watched.get().instrumented)
+        .filter_map(|e| Some((waits_for(&e)?, e)))
+        .collect();
     let locks = waiting.iter().any(|(w, _)| matches!(w.wait, Some(Wait::RowLock | Wait::MetadataLock)));
     let objects = if locks { locked(state) } else { BTreeMap::new() };
     for (waits, entry) in waiting {

@@ -13,14 +13,12 @@ use gannet_core::accounts::Privilege;
 use gannet_core::consumers::Consumer;
 use gannet_core::ledger::{Kind, Of};
 use gannet_core::registry::Entry;
+use gannet_core::setup::{OBJECTS, Watched};
 use gannet_core::tallies::{By, Counts};
 use gannet_engine::lock::MdlMode;
 use gannet_exec::spill::Figures;
 use gannet_telemetry::Event;
 use gannet_types::{Result, Value};
-
-/// What `setup_objects` speaks of.
-const OBJECTS: &[&str] = &["EVENT", "FUNCTION", "PROCEDURE", "TABLE", "TRIGGER"];
 
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
@@ -54,9 +52,10 @@ tables! {
         LOCK_DURATION: varchar(32).not_null(), LOCK_STATUS: varchar(32).not_null(), SOURCE: NAME,
         OWNER_THREAD_ID: UBIGINT, OWNER_EVENT_ID: UBIGINT,
     }
-    setup_actors by setup_actors {
-        HOST: fixed(255).ascii().not_null(), USER: fixed(32).utf8mb4_bin().not_null(),
-        ROLE: fixed(32).utf8mb4_bin().not_null(), ENABLED: YES_NO.not_null(), HISTORY: YES_NO.not_null(),
+    setup_actors by setup_actors, reset by forget_actors {
+        HOST: fixed(255).ascii().not_null().or("%"), USER: fixed(32).utf8mb4_bin().not_null().or("%"),
+        ROLE: fixed(32).utf8mb4_bin().not_null().or("%"), ENABLED: YES_NO.not_null().or("YES"),
+        HISTORY: YES_NO.not_null().or("YES"),
     }
     setup_consumers by setup_consumers {
         NAME: NAME.not_null(), ENABLED: YES_NO.not_null(),
@@ -65,9 +64,10 @@ tables! {
         NAME: varchar(128).not_null(), ENABLED: YES_NO.not_null(), TIMED: YES_NO, PROPERTIES: varchar(96).not_null(),
         FLAGS: varchar(96), VOLATILITY: INT.not_null(), DOCUMENTATION: LONGTEXT,
     }
-    setup_objects by setup_objects {
-        OBJECT_TYPE: enumeration(OBJECTS).not_null(),
-        OBJECT_SCHEMA: NAME, OBJECT_NAME: NAME.not_null(), ENABLED: YES_NO.not_null(), TIMED: YES_NO.not_null(),
+    setup_objects by setup_objects, reset by forget_objects {
+        OBJECT_TYPE: enumeration(OBJECTS).not_null().or("TABLE"), OBJECT_SCHEMA: NAME.or("%"),
+        OBJECT_NAME: NAME.not_null().or("%"), ENABLED: YES_NO.not_null().or("YES"),
+        TIMED: YES_NO.not_null().or("YES"),
     }
     accounts by accounts, reset by forget_accounts {
         USER: fixed(32).utf8mb4_bin(), HOST: fixed(255).ascii(), CURRENT_CONNECTIONS: BIGINT.not_null(),
@@ -121,13 +121,20 @@ pub(super) fn background() -> impl Iterator<Item = (u64, String, u32)> {
 /// What the columns of `threads` behind PROCESSLIST_INFO say.
 ///
 /// `memory`: what statements hold, which is bounded, and so all of it controlled.
-fn thread_rest(background: bool, connection: Value, os_id: Option<u32>, memory: Figures) -> [Value; 13] {
+fn thread_rest(
+    background: bool,
+    watched: Watched,
+    connection: Value,
+    os_id: Option<u32>,
+    memory: Figures,
+) -> [Value; 13] {
+    let [instrumented, history] = yes_or_no(watched);
     let (held, most) = (Value::UInt(memory.held()), Value::UInt(memory.most));
     [
         if background { Value::Null } else { Value::UInt(FIRST_BACKGROUND) },
         Value::Null,
-        member("threads", "INSTRUMENTED", "YES"),
-        member("threads", "HISTORY", "YES"),
+        instrumented,
+        history,
         connection,
         os_id.map_or(Value::Null, |id| Value::UInt(id.into())),
         text(if background { "SYS_default" } else { "USR_default" }),
@@ -152,7 +159,7 @@ pub(super) fn threads(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
     for (id, name, os_id) in background() {
         let mut row = vec![Value::UInt(id), text(&name), text("BACKGROUND")];
         row.resize(11, Value::Null);
-        row.extend(thread_rest(true, Value::Null, Some(os_id), Figures::default()));
+        row.extend(thread_rest(true, Watched::ALL, Value::Null, Some(os_id), Figures::default()));
         emit(&row)?;
     }
     for e in visible(state) {
@@ -165,7 +172,7 @@ pub(super) fn threads(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Resu
         };
         let head = [id.clone(), text(session_name(&e)), text("FOREGROUND"), id];
         let session = [user, host, db, command, time, state_text, info];
-        let rest = thread_rest(false, kind, e.context.os_thread(), e.memory.read());
+        let rest = thread_rest(false, e.watched.get(), kind, e.context.os_thread(), e.memory.read());
         emit(&[&head[..], &session, &rest].concat())?;
     }
     Ok(())
@@ -203,9 +210,24 @@ pub(super) fn metadata_locks(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) 
     Ok(())
 }
 
-pub(super) fn setup_actors(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    let yes = |c: &'static str| member("setup_actors", c, "YES");
-    emit(&[text("%"), text("%"), text("%"), yes("ENABLED"), yes("HISTORY")])
+pub(super) fn setup_actors(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for actor in state.server.registry.setup.actors() {
+        let [enabled, history] = yes_or_no(actor.watched);
+        emit(&[text(&actor.host), text(&actor.user), text(&actor.role), enabled, history])?;
+    }
+    Ok(())
+}
+
+fn forget_actors(core: &Core) {
+    core.registry.setup.set_actors(Vec::new());
+}
+
+fn flag(on: bool) -> Value {
+    member("setup_actors", "ENABLED", if on { "YES" } else { "NO" })
+}
+
+fn yes_or_no(watched: Watched) -> [Value; 2] {
+    [watched.instrumented, watched.history].map(flag)
 }
 
 /// What is collected. Those of statements, transactions and waits that run can be switched: see `session/setup.rs`.
@@ -237,29 +259,32 @@ pub(super) fn setup_consumers(state: &mut State, _: &Equals<'_>, emit: Emit<'_>)
     Ok(())
 }
 
-/// Waits, kinds of statements, transactions and errors: all are counted, always. Errors have no time.
-pub(super) fn setup_instruments(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+/// Waits, kinds of statements, transactions and errors. Statements and transactions can be switched. Errors have no
+/// time.
+pub(super) fn setup_instruments(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let setup = &state.server.registry.setup;
     let waited = |event: &Event| !matches!(event, Event::Wait(wait) if wait.is_of_file());
-    let waits = Event::all().filter(waited).map(Event::name).chain([SOCKET, TABLE]).map(str::to_owned);
-    let statements = Kind::all().map(Kind::name);
-    for name in waits.chain(statements).chain(["transaction".into(), "error".into()]) {
-        let yes = |c: &'static str| member("setup_instruments", c, "YES");
-        let (enabled, timed) = (yes("ENABLED"), if name == "error" { Value::Null } else { yes("TIMED") });
-        emit(&[text(&name), enabled, timed, text(""), Value::Null, Value::Int(0), Value::Null])?;
+    let waits = Event::all().filter(waited).map(Event::name).chain([SOCKET, TABLE]).map(|name| (name.to_owned(), true));
+    let statements = Kind::all().map(|kind| (kind.name(), setup.is_on(kind)));
+    for (name, on) in
+        waits.chain(statements).chain([("transaction".into(), setup.transactions()), ("error".into(), true)])
+    {
+        let timed = if name == "error" { Value::Null } else { flag(on) };
+        emit(&[text(&name), flag(on), timed, text(""), Value::Null, Value::Int(0), Value::Null])?;
     }
     Ok(())
 }
 
-pub(super) fn setup_objects(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    for kind in OBJECTS {
-        for (schema, on) in [("mysql", "NO"), ("performance_schema", "NO"), ("information_schema", "NO"), ("%", "YES")]
-        {
-            let flag = |c: &'static str| member("setup_objects", c, on);
-            let kind = member("setup_objects", "OBJECT_TYPE", kind);
-            emit(&[kind, text(schema), text("%"), flag("ENABLED"), flag("TIMED")])?;
-        }
+pub(super) fn setup_objects(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    for object in state.server.registry.setup.objects() {
+        let kind = member("setup_objects", "OBJECT_TYPE", &object.kind);
+        emit(&[kind, text(&object.schema), text(&object.name), flag(object.enabled), flag(object.enabled)])?;
     }
     Ok(())
+}
+
+fn forget_objects(core: &Core) {
+    core.registry.setup.set_objects(Vec::new());
 }
 
 /// Connections by a part of their identity; the columns of it, and what is counted. Threads of the server are nobody's.

@@ -7,6 +7,7 @@ use super::deeds::timed;
 use super::{Emit, Equals, member, text};
 use crate::state::State;
 use gannet_core::Core;
+use gannet_core::setup::OBJECTS;
 use gannet_program::Figures;
 use gannet_schema::CatalogSnapshot;
 use gannet_types::Result;
@@ -25,7 +26,7 @@ const STATEMENTS: Columns = &[
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
     events_statements_summary_by_program by programs, reset by forget {
-        OBJECT_TYPE: enumeration(&["EVENT", "FUNCTION", "PROCEDURE", "TABLE", "TRIGGER"]),
+        OBJECT_TYPE: enumeration(OBJECTS),
         OBJECT_SCHEMA: NAME.not_null(), OBJECT_NAME: NAME.not_null(),
     } + TIMED + STATEMENTS + STATEMENT_SUMS
 }
@@ -54,9 +55,13 @@ fn each(snapshot: &CatalogSnapshot, f: &mut dyn FnMut(&str, &str, &str, &Figures
 
 fn programs(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let snapshot = state.snapshot.clone();
+    let setup = &state.server.registry.setup;
+    let shown: Vec<_> = OBJECTS.iter().map(|kind| (*kind, setup.shows(kind))).collect();
+    let shown =
+        |kind: &str, schema: &str, name: &str| shown.iter().any(|(of, shows)| *of == kind && shows(schema, name));
     each(&snapshot, &mut |kind, schema, name, figures| {
         let (count, sum, least, most) = figures.runs.get();
-        if count == 0 {
+        if count == 0 || !shown(kind, schema, name) {
             return Ok(());
         }
         let object = [member(TABLE, "OBJECT_TYPE", kind), text(schema), text(name)];

@@ -107,7 +107,7 @@ fn current(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     }
     let active = state.server.engine.transactions(10_000);
     let active: HashMap<u64, &TransactionInfo> = active.iter().map(|t| (t.owner_thread_id, t)).collect();
-    for entry in visible(state) {
+    for entry in visible(state).into_iter().filter(|e| e.watched.get().instrumented) {
         let (open, engine) = (entry.deeds.transacted.open(), active.get(&entry.id));
         let trx = engine.map_or(0, |t| shown_trx(t.id, t.lock_owner));
         let (since, number, how) = match (open, engine) {

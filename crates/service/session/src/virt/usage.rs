@@ -125,8 +125,9 @@ fn stored(t: &Table) -> bool {
 }
 
 fn io_by_table(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let shown = state.server.registry.setup.shows("TABLE");
     each_table(state, equals, ("OBJECT_SCHEMA", "OBJECT_NAME"), |_, t| {
-        if !stored(t) {
+        if !stored(t) || !shown(&t.schema, &t.name) {
             return Ok(());
         }
         let uses = state.server.reports.uses.io_by_table.of(t);
@@ -150,8 +151,9 @@ pub(super) fn emit_wait(state: &State, emit: Emit<'_>) -> Result<()> {
 /// A row for each index, and one for what went by none: reading from end to end, and INSERT. A row that was updated or
 /// deleted counts for the primary key, whatever it was found by.
 fn io_by_index(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
+    let shown = state.server.registry.setup.shows("TABLE");
     each_table(state, equals, ("OBJECT_SCHEMA", "OBJECT_NAME"), |_, t| {
-        if !stored(t) {
+        if !stored(t) || !shown(&t.schema, &t.name) {
             return Ok(());
         }
         let uses = state.server.reports.uses.io_by_index.of(t);

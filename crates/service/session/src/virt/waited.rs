@@ -108,8 +108,9 @@ fn times(w: &Waited) -> [Value; 5] {
 /// Waits for the metadata locks of tables, LOCK TABLES among them: as the external locks of readers and writers.
 fn of_tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let waits = state.server.engine.lock_table().mdl_waits();
+    let shown = state.server.registry.setup.shows("TABLE");
     each_table(state, equals, ("OBJECT_SCHEMA", "OBJECT_NAME"), |_, t| {
-        if !stored(t) {
+        if !stored(t) || !shown(&t.schema, &t.name) {
             return Ok(());
         }
         let nothing = Waited::default();
