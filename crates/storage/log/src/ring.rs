@@ -19,6 +19,9 @@ use gannet_base::sync::sched_point;
 use crate::format::{self, BLOCK, HEADER, RecordKind};
 use crate::memory::Memory;
 
+/// The most that is beyond a record's parts: a block of padding.
+static ZEROS: [u8; BLOCK as usize] = [0; BLOCK as usize];
+
 pub(crate) struct Ring {
     memory: Memory,
     /// Next free LSN. Every appender adds to it; the writer pads.
@@ -96,7 +99,7 @@ impl Ring {
     }
 
     /// Fills the record whose range `[start, start + record_bytes(len))` the caller reserved, runs `before`, and
-    /// publishes. There is room. `len` is the sum of the parts' lengths.
+    /// publishes. There is room. What of `len` is beyond the parts is zeros.
     #[inline]
     pub(crate) fn fill(
         &self,
@@ -108,7 +111,7 @@ impl Ring {
         before: impl FnOnce(),
     ) {
         debug_assert!(self.has_room(start + format::record_bytes(len)));
-        debug_assert_eq!(len, parts.iter().map(|p| p.len()).sum());
+        debug_assert!(len >= parts.iter().map(|p| p.len()).sum());
         let word = format::word(kind, len);
         let mut crc = format::checksum_seed(epoch, start, word);
         let mut at = start + HEADER as u64;
@@ -118,9 +121,9 @@ impl Ring {
             unsafe { self.memory.copy_in(at, part) };
             at += part.len() as u64;
         }
-        // The bytes up to the next multiple of 8 are zero by INV-LOG-1.
-        let slack = (at.next_multiple_of(format::ALIGN) - at) as usize;
-        crc = crc32c(crc, &[0; format::ALIGN as usize][..slack]);
+        // The rest is zero by INV-LOG-1.
+        let rest = (start + format::record_bytes(len) - at) as usize;
+        crc = crc32c(crc, &ZEROS[..rest]);
         before();
         sched_point();
         self.memory.word(start).store((crc as u64) << 32 | word as u64, Release);

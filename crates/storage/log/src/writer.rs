@@ -17,7 +17,6 @@ use crate::{FlushPolicy, LogError};
 const SECOND: u64 = 1_000_000_000;
 /// How long it waits for room that nobody makes.
 const PATIENCE_NS: u64 = 10 * SECOND;
-static ZEROS: [u8; BLOCK as usize] = [0; BLOCK as usize];
 
 pub(crate) struct Writer {
     core: Arc<Core>,
@@ -125,8 +124,7 @@ impl Writer {
                 // before it.
                 let proof = self.durable.to_le_bytes();
                 let proof = &proof[..if len < proof.len() { 0 } else { proof.len() }];
-                let parts = [proof, &ZEROS[..len - proof.len()]];
-                self.core.ring.fill(pad, self.core.epoch, RecordKind::Pad, len, &parts, || ());
+                self.core.ring.fill(pad, self.core.epoch, RecordKind::Pad, len, &[proof], || ());
                 filled = true;
             }
             let complete = self.core.advance();
