@@ -52,6 +52,12 @@ const fn named(slot: u64) -> u64 {
     slot & (ONE - 1)
 }
 
+/// The page in a slot, if any.
+#[inline]
+fn page(slot: &AtomicU64) -> Option<PageNo> {
+    named(slot.load(Acquire)).checked_sub(FIRST).map(PageNo)
+}
+
 pub(crate) struct Resident {
     /// Part 0 has the slots below `base`, part k those from `base << (k - 1)` to `base << k`.
     parts: [OnceLock<Box<[AtomicU64]>>; PARTS],
@@ -102,15 +108,21 @@ impl Resident {
         self.len.load(Acquire)
     }
 
-    /// Slot `i`, which is in the table.
-    fn at(&self, i: usize) -> &AtomicU64 {
+    /// The part that slot `i` of the table is in, and where.
+    fn place(&self, i: usize) -> (&[AtomicU64], usize) {
         match i >> self.base.trailing_zeros() {
-            0 => &self.part(0)[i],
+            0 => (self.part(0), i),
             n => {
                 let k = n.ilog2() as usize + 1;
-                &self.part(k)[i - (self.base << (k - 1))]
+                (self.part(k), i - (self.base << (k - 1)))
             }
         }
+    }
+
+    /// Slot `i`, which is in the table.
+    fn at(&self, i: usize) -> &AtomicU64 {
+        let (part, i) = self.place(i);
+        &part[i]
     }
 
     /// The sectors: none lies in two parts.
@@ -129,17 +141,21 @@ impl Resident {
     }
 
     /// The slots of a sector.
-    pub(crate) fn sector(&self, n: usize) -> Range<usize> {
+    fn sector(&self, n: usize) -> Range<usize> {
         self.sector_ranges().nth(n).unwrap_or(0..0)
+    }
+
+    /// The pages in a sector's slots. Most slots of a large pool are empty: they are gone over as one array.
+    pub(crate) fn in_sector(&self, n: usize) -> impl Iterator<Item = PageNo> + '_ {
+        let range = self.sector(n);
+        let (part, first) = self.place(range.start);
+        part[first..first + range.len()].iter().filter_map(page)
     }
 
     /// The page in slot `i`, if any.
     #[inline]
     pub(crate) fn get(&self, i: usize) -> Option<PageNo> {
-        match named(self.at(i & (self.len() - 1)).load(Acquire)) {
-            EMPTY => None,
-            v => Some(PageNo(v - FIRST)),
-        }
+        page(self.at(i & (self.len() - 1)))
     }
 
     /// Enters a page and returns its slot. Only the task that makes it resident calls this, so it is there at most
@@ -268,6 +284,11 @@ mod tests {
         assert_eq!(now[..sectors.len()], sectors);
         assert!(now.windows(2).all(|w| w[0].end == w[1].start) && now[0].start == 0);
         assert_eq!(now.last().unwrap().end, r.len());
+        // Gone over sector by sector, it has each page once.
+        let mut pages: Vec<PageNo> = (0..r.sectors()).flat_map(|n| r.in_sector(n)).collect();
+        pages.sort();
+        assert_eq!(pages, (0..40_000).map(PageNo).collect::<Vec<_>>());
+        assert_eq!(r.in_sector(r.sectors()).count(), 0);
         // Smaller again, new pages stay below; the others are still found.
         (6000..40_000).for_each(|no| r.remove(new[no - 5000], PageNo(no as u64)));
         r.resize(5000);

@@ -196,9 +196,8 @@ impl Pool {
         let from = self.wal.tail_lsn();
         // A writer that reserved its LSN below `from` held its latch before: it is seen below.
         fence(SeqCst);
-        let range = self.resident.sector(sector);
         let (mut resident, mut dirty, mut again) = (0, Vec::new(), Vec::new());
-        for no in range.filter_map(|slot| self.resident.get(slot)) {
+        for no in self.resident.in_sector(sector) {
             resident += 1;
             if self.dirty_before(no, from) {
                 dirty.push(no);
