@@ -120,10 +120,20 @@ pub trait PageBytes {
 
 /// The first eight bytes as a big-endian number, missing ones zero.
 #[inline]
-fn be_word(bytes: &[u8]) -> u64 {
-    match bytes.first_chunk::<8>() {
-        Some(chunk) => u64::from_be_bytes(*chunk),
-        None => bytes.iter().enumerate().fold(0, |w, (i, &b)| w | (b as u64) << (56 - 8 * i)),
+pub(crate) fn be_word(bytes: &[u8]) -> u64 {
+    if let Some(eight) = bytes.first_chunk() {
+        return u64::from_be_bytes(*eight);
+    }
+    // Two halves that overlap say the same of the bytes that they share.
+    let shift = |n: usize| 64 - 8 * n;
+    match (bytes.first_chunk(), bytes.last_chunk(), bytes) {
+        (Some(first), Some(last), _) => {
+            u64::from(u32::from_be_bytes(*first)) << 32 | u64::from(u32::from_be_bytes(*last)) << shift(bytes.len())
+        }
+        (_, _, [a, b, c]) => u64::from(*a) << 56 | u64::from(*b) << 48 | u64::from(*c) << 40,
+        (_, _, [a, b]) => u64::from(*a) << 56 | u64::from(*b) << 48,
+        (_, _, [a]) => u64::from(*a) << 56,
+        _ => 0,
     }
 }
 
@@ -180,6 +190,15 @@ mod tests {
                 Words(&p).read(at, &mut exact);
                 assert_eq!(&exact[..end - at], &p.0[at..end]);
             }
+        }
+    }
+
+    #[test]
+    fn words_of_few_bytes() {
+        let bytes = [0xF1, 0x02, 0xE3, 0x04, 0xD5, 0x06, 0xC7, 0x08, 0xB9];
+        for len in 0..=bytes.len() {
+            let by_byte = (0..8).fold(0, |word, i| word << 8 | bytes[..len].get(i).map_or(0, |b| u64::from(*b)));
+            assert_eq!(be_word(&bytes[..len]), by_byte, "{len} bytes");
         }
     }
 

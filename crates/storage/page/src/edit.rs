@@ -52,28 +52,46 @@ fn put_entry(page: &mut PageBuf, i: usize, suffix: &[u8], value: &[u8]) {
 /// dead.
 fn compact(page: &mut PageBuf, skip: Option<usize>) -> Result<(), Corrupt> {
     let node = node(page)?;
-    let (heap, end) = (heap_start(page), PAGE_SIZE - node.prefix_len());
-    let mut entries = Vec::with_capacity(node.count());
-    check_entries(page, node, |at, size| entries.push((at - heap, size)))?;
-    let old = page.0[heap..end].to_vec();
-    let mut at = end;
-    for (i, (from, len)) in entries.into_iter().enumerate() {
-        if skip == Some(i) {
-            continue;
+    let (count, heap, end) = (node.count(), heap_start(page), PAGE_SIZE - node.prefix_len());
+    let mut live = check_entries(page, node)?;
+    let mut old = Vec::with_capacity(end - heap + STEP);
+    old.extend_from_slice(&page.0[heap..end]);
+    old.resize(end - heap + STEP, 0);
+    let size_at = |slot: u64| match slot_value(slot) {
+        LONG => {
+            let value = slot_at(slot) + slot_suffix(slot);
+            slot_suffix(slot) + LENGTH + usize::from(u16::from_le_bytes([old[value - heap], old[value - heap + 1]]))
         }
-        at -= len;
-        page.0[at..at + len].copy_from_slice(&old[from..from + len]);
-        let slot = page.u64_at(SLOTS + SLOT * i);
-        page.put_u64(SLOTS + SLOT * i, moved(slot, at));
+        value => slot_suffix(slot) + value,
+    };
+    if let Some(dead) = skip {
+        live -= size_at(page.u64_at(SLOTS + SLOT * dead));
     }
-    page.put_u16(HEAP, at);
+    page.put_u16(HEAP, end - live);
     page.put_u16(GARBAGE, 0);
+    // From the last to the first, so upwards. A short entry is moved in one step of fixed length, and the next one
+    // covers what was too much.
+    let mut at = end - live;
+    for i in (0..count).rev().filter(|i| Some(*i) != skip) {
+        let slot = page.u64_at(SLOTS + SLOT * i);
+        let (from, len) = (slot_at(slot) - heap, size_at(slot));
+        let step = if len <= STEP && at + STEP <= end { STEP } else { len };
+        if step == STEP {
+            page.0[at..at + STEP].copy_from_slice(&old[from..from + STEP]);
+        } else {
+            page.0[at..at + len].copy_from_slice(&old[from..from + len]);
+        }
+        page.put_u64(SLOTS + SLOT * i, moved(slot, at));
+        at += len;
+    }
     Ok(())
 }
 
-/// All slots point to whole entries which do not share bytes more than the heap can hold. `each` gets offset and size
-/// of every entry.
-fn check_entries(page: &PageBuf, node: Node<'_, PageBuf>, mut each: impl FnMut(usize, usize)) -> Result<(), Corrupt> {
+/// Bytes that are moved without asking how many: an entry of most secondary indexes is not longer.
+const STEP: usize = 32;
+
+/// All slots point to whole entries which do not share bytes more than the heap can hold. Returns the entries' bytes.
+fn check_entries(page: &PageBuf, node: Node<'_, PageBuf>) -> Result<usize, Corrupt> {
     let (heap, end) = (heap_start(page), PAGE_SIZE - node.prefix_len());
     let mut sum = 0;
     for i in 0..node.count() {
@@ -84,12 +102,11 @@ fn check_entries(page: &PageBuf, node: Node<'_, PageBuf>, mut each: impl FnMut(u
             return Err(Corrupt::new("node entry reaches outside of the heap"));
         }
         sum += size;
-        each(at, size);
     }
     if sum + page.u16_at(GARBAGE) as usize != end - heap {
         return Err(Corrupt::new("node heap does not add up"));
     }
-    Ok(())
+    Ok(sum)
 }
 
 pub(crate) fn check_node(page: &PageBuf) -> Result<(), Corrupt> {
@@ -100,7 +117,7 @@ pub(crate) fn check_node(page: &PageBuf) -> Result<(), Corrupt> {
     if page.u16_at(46) != 0 || page.u64_at(56) != 0 || (n.level() == 0 && page.u64_at(LEFTMOST) != 0) {
         return Err(Corrupt::new("reserved node bytes are not zero"));
     }
-    check_entries(page, n, |_, _| {})?;
+    check_entries(page, n)?;
     for i in 0..n.count() {
         let suffix = n.suffix_bytes(i);
         if head(suffix) != page.u32_at(SLOTS + SLOT * i) {
@@ -354,7 +371,7 @@ pub(crate) fn rebuild(page: &mut PageBuf, keep: usize, prefix: &[u8]) -> Result<
     if keep > n.count() || prefix.len() > PAGE_SIZE - SLOTS {
         return Err(Corrupt::new("rebuild keeps more than there is"));
     }
-    check_entries(page, n, |_, _| {})?;
+    check_entries(page, n)?;
     // What every suffix gains of the old prefix, or loses to the new one.
     let common = prefix.len().min(n.prefix_len());
     let (gained, lost) = (n.prefix_len() - common, &prefix[common..]);
