@@ -40,7 +40,12 @@ pub(crate) fn encode_row(table: &Table, values: &[Value], out: &mut Vec<u8>) -> 
 
 /// All columns of a stored row.
 pub(crate) fn decode_row(table: &Table, payload: &[u8]) -> Result<Vec<Value>> {
-    (0..table.columns.len()).map(|i| Ok(table.layout().get(payload, i)?.to_owned())).collect()
+    let row = table.layout().open(payload)?;
+    let mut values = Vec::with_capacity(table.columns.len());
+    for i in 0..table.columns.len() {
+        values.push(row.get(i)?.to_owned());
+    }
+    Ok(values)
 }
 
 /// The entry of a row in a secondary index.

@@ -15,11 +15,12 @@ use crate::{
 };
 use gannet_engine::{FreshLock, Read, ReadMode, RowBuf, RowStamp, TreeHandle};
 use gannet_plan::{
+    expr::{Expr, ExprKind},
     physical::{Access, LockWait, Op, Physical, TableScan},
     range::encode_point,
 };
 use gannet_schema::Table;
-use gannet_types::{Result, Value};
+use gannet_types::{Result, Value, row::StoredRow};
 use std::cell::OnceCell;
 
 /// The newest version of the row, which matches.
@@ -49,6 +50,31 @@ impl Found<'_> {
         let columns = self.old()?.iter().map(|v| Column::Constant(v.clone(), 1));
         Ok(self.batch.get_or_init(|| Batch { rows: 1, columns: columns.collect() }))
     }
+
+    /// The row as a batch for an expression without subqueries: only the columns that it reads are in it.
+    pub(super) fn batch_for(&self, expr: &Expr) -> Result<Batch> {
+        let row = self.table.layout().open(self.payload)?;
+        let absent = || Column::Constant(Value::Null, 1);
+        let mut batch = Batch { rows: 1, columns: (0..self.table.columns.len()).map(|_| absent()).collect() };
+        fill(expr, &row, &mut batch.columns)?;
+        Ok(batch)
+    }
+}
+
+/// Puts the columns that `expr` reads in their places.
+fn fill(expr: &Expr, row: &StoredRow<'_>, columns: &mut [Column]) -> Result<()> {
+    if let ExprKind::Column(n) = expr.kind
+        && let Some(column) = columns.get_mut(n as usize)
+    {
+        *column = Column::Constant(row.get(n as usize)?.to_owned(), 1);
+    }
+    let mut outcome = Ok(());
+    expr.for_each_child(|child| {
+        if outcome.is_ok() {
+            outcome = fill(child, row, columns);
+        }
+    });
+    outcome
 }
 
 /// What came of an attempt to change it.

@@ -137,7 +137,8 @@ fn patched<'p>(
         let value = if constant {
             eval::eval(expr, &Batch::default(), 0, cx)?
         } else {
-            eval::eval(expr, found.batch()?, 0, cx)?
+            // Most expressions read one column or two, of a row of many.
+            eval::eval(expr, &found.batch_for(expr)?, 0, cx)?
         };
         if value.is_null() || expr.kind == ExprKind::Column(*column) {
             return Ok(None);
