@@ -13,7 +13,7 @@ use std::sync::Arc;
 const PAUSE_NS: u64 = 200_000_000;
 
 /// Rows of a transaction: they are locked as long as it lasts, some milliseconds.
-const MOST: usize = 256;
+const MOST: usize = 512;
 
 /// The background task; ends when the server stops.
 pub(crate) fn run(core: &Arc<Core>) {

@@ -4,7 +4,7 @@ use std::hash::Hasher;
 use std::sync::Arc;
 
 use gannet_catalog::StoredTable;
-use gannet_engine::{Engine, KeyRange, ScanOptions, TreeHandle, Txn, TxnOptions};
+use gannet_engine::{Cut, Engine, KeyRange, ScanOptions, TreeHandle, Txn, TxnOptions};
 use gannet_schema::{Method, RowSource, Table};
 use gannet_types::{ErrorCode, Result, SqlError, Warnings, sql_err};
 
@@ -69,18 +69,27 @@ pub fn check_table(table: &Table, engine: &Engine) -> Result<()> {
         }
         Ok(())
     })?;
+    // Rows that wait are read at the same snapshot.
+    let reader = txn.snapshot_reader().map_err(from_engine)?;
+    let reader = reader.ok_or_else(|| SqlError::internal("a check reads without a snapshot"))?;
     for (index, tree) in secondary() {
         let (mut found, want) = (Sum::default(), wanted[index]);
         let waits = table.indexes[index].text().is_some();
-        let mut word_key = Vec::new();
         scan(&mut txn, tree, |key, carried| match waiting::split(key).filter(|_| waits) {
-            Some((row_key, _)) => waiting::words(carried, |word, carried| {
-                word_key.clear();
-                word_key.extend_from_slice(word);
-                word_key.extend_from_slice(row_key);
-                found.add(&word_key, carried);
+            Some((row_key, 0)) => {
+                let only = KeyRange::new(Cut::Before(row_key), Cut::After(row_key));
+                let mut row = reader.scan(&trees.row, only, ScanOptions::default()).map_err(from_engine)?;
+                let Some(row) = row.next().map_err(from_engine)? else {
+                    return Err(damaged(
+                        table,
+                        format!("a row waits in '{}' that is not there", table.indexes[index].name),
+                    ));
+                };
+                let values = decode_row(table, row.value)?;
+                entries(table, index, row_key, &values)?.iter().for_each(|e| found.add(e.key, e.carried));
                 Ok(())
-            }),
+            }
+            Some(_) => Ok(()),
             None => {
                 found.add(key, carried);
                 Ok(())

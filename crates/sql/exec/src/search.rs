@@ -168,7 +168,7 @@ fn search(slot: u32, index: usize, mode: Mode, against: &Value, cx: &mut Cx<'_, 
         let mut splitter = Splitter::default();
         for n in 0..found.len() {
             let row = source.row(found.key(n))?.unwrap_or_default();
-            splitter.split(&text.analyzer, source.texts(&row)?.iter().map(Option::as_deref));
+            splitter.split(&text.analyzer, source.texts(&row)?.into_iter());
         }
         let mut keys: Vec<Vec<u8>> = (0..splitter.words() as u32).map(|word| splitter.key(word).to_vec()).collect();
         keys.sort_unstable();
@@ -220,7 +220,7 @@ impl Source<'_> {
         let total = self.trees.row.approximate_rows().max(lists.iter().map(|l| l.rows.len() as u64).max().unwrap_or(0));
         let holds = &mut |number: u32, phrase: &Phrase| {
             let row = self.row(keys.get(number as usize))?.unwrap_or_default();
-            Ok::<bool, SqlError>(phrase.is_in(&self.text.analyzer, self.texts(&row)?.iter().map(Option::as_deref)))
+            Ok::<bool, SqlError>(phrase.is_in(&self.text.analyzer, self.texts(&row)?.into_iter()))
         };
         let Ranked { rows, found: counts } = evaluate(query, &lists, None, total, holds)?;
         let mut order: Vec<u32> = (0..rows.len() as u32).collect();
@@ -312,26 +312,31 @@ impl Source<'_> {
         let options = ScanOptions { sequential: true, ..ScanOptions::default() };
         let tree = &self.trees.indexes[self.index];
         let mut scan = self.reader.scan(tree, crate::waiting::range(), options).map_err(from_engine)?;
-        let mut rows = 0_u32;
-        while let Some(entry) = scan.next().map_err(from_engine)? {
-            let Some((row_key, _)) = crate::waiting::split(entry.key) else { continue };
-            rows += 1;
-            if rows.is_multiple_of(64) {
-                cx.check_interrupt()?;
-            }
-            crate::waiting::words(entry.value, |word, carried| {
-                let at = by_key.partition_point(|n| terms[*n].key[..] < *word);
-                let equal = by_key[at..].iter().take_while(|n| terms[**n].key == word);
-                for n in equal.chain(&starts).copied().filter(|n| terms[*n].is_at(word)) {
-                    let posting = Posting::read(carried).map_err(damaged)?;
-                    if terms[n].takes(&self.text.analyzer, posting.text) {
-                        all[n].push(Waiting { row_key: row_key.to_vec(), carried: carried.to_vec() });
+        let (mut rows, mut carried) = (0_u32, Vec::new());
+        self.text.with_splitter(|words| {
+            while let Some(entry) = scan.next().map_err(from_engine)? {
+                let Some((row_key, 0)) = crate::waiting::split(entry.key) else { continue };
+                rows += 1;
+                if rows.is_multiple_of(64) {
+                    cx.check_interrupt()?;
+                }
+                // Without a snapshot, the row may have gone meanwhile.
+                let Some(row) = self.row(row_key)? else { continue };
+                words.split(&self.text.analyzer, self.texts(&row)?.into_iter());
+                for word in words.found() {
+                    let at = by_key.partition_point(|n| terms[*n].key[..] < *word.key);
+                    let equal = by_key[at..].iter().take_while(|n| terms[**n].key == word.key);
+                    for n in equal.chain(&starts).copied().filter(|n| terms[*n].is_at(word.key)) {
+                        if terms[n].takes(&self.text.analyzer, word.text) {
+                            carried.clear();
+                            word.carried(&mut carried);
+                            all[n].push(Waiting { row_key: row_key.to_vec(), carried: carried.clone() });
+                        }
                     }
                 }
-                Ok(())
-            })?;
-        }
-        Ok(all)
+            }
+            Ok(all)
+        })
     }
 
     /// What all rows have of the terms: where entries are candidates only, since the transaction has written over rows
@@ -343,8 +348,8 @@ impl Source<'_> {
         let mut scan = self.reader.scan(&self.trees.row, KeyRange::ALL, options).map_err(from_engine)?;
         while let Some(entry) = scan.next().map_err(from_engine)? {
             cx.check_interrupt()?;
-            let columns = self.texts(entry.value)?;
-            add_row(self.text, terms, columns.iter().map(Option::as_deref), keys.len() as u32, &mut lists)?;
+            let columns = self.texts(entry.value)?.into_iter();
+            add_row(self.text, terms, columns, keys.len() as u32, &mut lists)?;
             keys.push(entry.key);
         }
         Ok((keys, lists))
@@ -358,14 +363,14 @@ impl Source<'_> {
     }
 
     /// The texts of a stored row; of none, none.
-    fn texts(&self, row: &[u8]) -> Result<Vec<Option<Vec<u8>>>> {
+    fn texts<'r>(&'r self, row: &'r [u8]) -> Result<Vec<Option<&'r [u8]>>> {
         if row.is_empty() {
             return Ok(Vec::new());
         }
         let parts = self.table.indexes[self.index].parts.iter();
         parts
             .map(|part| match self.table.layout().get(row, part.column as usize)? {
-                ValueRef::Str(bytes, _) => Ok(Some(bytes.to_vec())),
+                ValueRef::Str(bytes, _) => Ok(Some(bytes)),
                 _ => Ok(None),
             })
             .collect()

@@ -6,8 +6,8 @@
 //! word's key · clustered key → how often, the word, where (text::posting)
 //! ```
 //!
-//! The words of a new row wait in one entry, or a few ([`FullText::waits`]), until the server's background task gives
-//! them their own.
+//! The words of a new row wait in the row ([`FullText::waits`]), which one entry says, until the server's background
+//! task gives them their own.
 //!
 //! A multi-valued index has one for each element of an array ([`crate::array`]).
 
@@ -38,14 +38,14 @@ pub struct FullText {
     pub definition: Definition,
     /// Ready to use.
     pub analyzer: Analyzer,
-    /// What has taken the last row apart: its words come again in the next one.
+    /// What has taken the last rows apart: their words come again in the next ones.
     spare: Mutex<Splitter>,
     /// So many rows wait that new ones do not.
     pub crowded: AtomicBool,
 }
 
-/// Bytes of words that are kept for the next row.
-const SPARE_BYTES: usize = 512 << 10;
+/// Bytes of words that are kept for the next rows: some 15,000.
+const SPARE_BYTES: usize = 2 << 20;
 
 impl PartialEq for FullText {
     fn eq(&self, other: &FullText) -> bool {
@@ -85,15 +85,25 @@ impl FullText {
         columns: impl Iterator<Item = Option<&'t [u8]>>,
         then: impl FnOnce(&Splitter) -> T,
     ) -> T {
+        self.with_splitter(|splitter| {
+            splitter.split(&self.analyzer, columns);
+            splitter.sort();
+            then(splitter)
+        })
+    }
+
+    /// Calls `run` with what has taken rows apart before: it knows their words.
+    pub fn with_splitter<T>(&self, run: impl FnOnce(&mut Splitter) -> T) -> T {
         // Nobody waits for it: who comes meanwhile begins with a new one.
         let mut splitter = std::mem::take(&mut *self.spare.lock());
-        splitter.split(&self.analyzer, columns);
-        splitter.sort();
-        let done = then(&splitter);
+        let done = run(&mut splitter);
         if splitter.size() > SPARE_BYTES {
             splitter.clear();
         }
-        *self.spare.lock() = splitter;
+        let mut spare = self.spare.lock();
+        if spare.words() <= splitter.words() {
+            *spare = splitter;
+        }
         done
     }
 }

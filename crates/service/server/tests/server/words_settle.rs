@@ -2,7 +2,8 @@
 
 use crate::common::{Running, one, rows, run};
 use gannet_catalog::StoredTable as _;
-use gannet_engine::KeyRange;
+use gannet_engine::{KeyRange, TxnOptions};
+use gannet_types::ValueRef;
 use std::time::{Duration, Instant};
 
 /// What the keys of entries begin with in which words wait (`exec::waiting`).
@@ -51,4 +52,55 @@ fn words_get_their_places() {
     assert_eq!(one(&mut c, "SELECT COUNT(*) FROM w WHERE MATCH (t) AGAINST ('gannet')"), "10");
     assert_eq!(one(&mut c, "SELECT COUNT(*) FROM w WHERE MATCH (t) AGAINST ('puffin')"), "10");
     assert_eq!(rows(&mut c, "CHECK TABLE w")[0][3], "OK");
+}
+
+/// Puts entries with words, as builds of before wrote them, where row 1 waits. False: it does not wait any more.
+fn make_older(r: &Running) -> bool {
+    let core = r.server().shared();
+    let snapshot = core.catalog.snapshot();
+    let table = snapshot.table("sqltest", "w").unwrap();
+    let index = table.indexes.iter().position(|i| i.text().is_some()).unwrap();
+    let tree = &table.trees(&core.engine).unwrap().indexes[index];
+    let mut row_key = Vec::new();
+    table.clustered_key(|_| ValueRef::Int(1), &mut row_key).unwrap();
+    let key = |number: u8| [&MARK[..], &row_key, &[number]].concat();
+    let mut txn = core.engine.try_begin(TxnOptions::default()).unwrap();
+    let waits = txn.index_delete_if(tree, &key(0)).unwrap();
+    if waits {
+        (0..3).for_each(|number| txn.index_insert(tree, &key(number), b"\x05words").unwrap());
+    }
+    txn.commit_unsynced().unwrap();
+    waits
+}
+
+#[test]
+fn words_that_an_earlier_build_kept_are_those_of_the_row() {
+    let r = Running::start();
+    let mut c = r.connect();
+    run(&mut c, "CREATE DATABASE sqltest");
+    run(&mut c, "USE sqltest");
+    run(&mut c, "CREATE TABLE w (id INT PRIMARY KEY, t TEXT, FULLTEXT INDEX f (t))");
+    let found = |c: &mut _, word: &str| one(c, &format!("SELECT COUNT(*) FROM w WHERE MATCH (t) AGAINST ('{word}')"));
+    let mut kept = 0;
+    for then in ["", "UPDATE w SET t = 'puffin'", "DELETE FROM w"] {
+        loop {
+            run(&mut c, "DELETE FROM w");
+            run(&mut c, "INSERT INTO w VALUES (1, 'gannet dives')");
+            if make_older(&r) {
+                break;
+            }
+        }
+        kept += u64::from(waiting(&r) >= 3);
+        assert_eq!(found(&mut c, "gannet"), "1");
+        assert_eq!(rows(&mut c, "CHECK TABLE w")[0][3], "OK");
+        if !then.is_empty() {
+            run(&mut c, then);
+            assert_eq!(found(&mut c, "gannet"), "0");
+            assert_eq!(found(&mut c, "puffin"), if then.starts_with("UPDATE") { "1" } else { "0" });
+        }
+        wait_for(&r, |n| n == 0);
+        assert_eq!(found(&mut c, "gannet"), if then.is_empty() { "1" } else { "0" });
+        assert_eq!(rows(&mut c, "CHECK TABLE w")[0][3], "OK");
+    }
+    assert_eq!(kept, 3);
 }

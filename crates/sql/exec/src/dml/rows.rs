@@ -4,8 +4,7 @@
 use super::point::{Found, Tried};
 use crate::changes::{Images, RowWriter};
 use crate::codec::{Entries, EntryRef, IndexEntry};
-use crate::waiting::{self, Packed};
-use crate::{codec, convert, error::from_engine};
+use crate::{codec, convert, error::from_engine, waiting};
 use gannet_catalog::StoredTable as _;
 use gannet_engine::{Delete, IndexInsert, Insert, NewEntry, Read, ReadMode, RowBuf, TreeHandle, Txn, Update};
 use gannet_schema::{FullText, Index, Table};
@@ -97,42 +96,24 @@ pub(super) fn insert_entries<'r>(
         return put_sorted(tree, entries.iter().map(|e| (&e.key[..], &e.carried[..])).collect(), txn);
     }
     let rows: Vec<_> = rows.collect();
-    if rows.len() < waiting::MANY && table.indexes[number].text().is_some_and(FullText::waits) {
-        return rows.iter().try_for_each(|(key, values)| {
-            put_words(table, number, key, &codec::entries(table, number, key, values)?, txn)
-        });
-    }
+    let few = rows.len() < waiting::MANY;
+    let (waiting, rows): (Vec<_>, Vec<_>) =
+        rows.into_iter().partition(|(_, values)| few && waiting::waits(table, number, values));
+    put_waiting(tree, waiting.iter().map(|(key, _)| *key), txn)?;
     let entries = rows.iter().map(|(key, values)| codec::entries(table, number, key, values));
     let entries = entries.collect::<Result<Vec<Entries>>>()?;
     put_sorted(tree, entries.iter().flat_map(Entries::iter).map(|e| (e.key, e.carried)).collect(), txn)
 }
 
-/// Adds the entries of a row to an index whose keys may repeat and that is no B-tree: its words, or the elements of an
-/// array. Words may wait.
-fn put_words(table: &Table, number: usize, row_key: &[u8], entries: &Entries, txn: &mut Txn) -> Result<()> {
-    let tree = codec::index_tree(table, number, txn)?;
-    if table.indexes[number].text().is_some_and(FullText::waits)
-        && let Some(packed) = Packed::new(entries, row_key)
-    {
-        waiting::note();
-        return put_entries(tree, &packed.entries(), txn);
-    }
-    let entries: Vec<NewEntry<'_>> = entries.iter().map(|e| (e.key, e.carried)).collect();
-    put_entries(tree, &entries, txn)
-}
-
-/// Takes a row's words away where they wait. False: they are in their places.
-fn remove_waiting(table: &Table, number: usize, row_key: &[u8], entries: &Entries, txn: &mut Txn) -> Result<bool> {
-    if table.indexes[number].text().is_some_and(FullText::may_have_waiting)
-        && let Some(packed) = Packed::new(entries, row_key)
-    {
-        return packed.remove(codec::index_tree(table, number, txn)?, txn);
-    }
-    Ok(false)
+/// The words of these rows wait in a full-text index.
+fn put_waiting<'r>(tree: &TreeHandle, row_keys: impl Iterator<Item = &'r [u8]>, txn: &mut Txn) -> Result<()> {
+    let keys: Vec<Vec<u8>> = row_keys.map(waiting::key_of).collect();
+    waiting::note(keys.len());
+    put_sorted(tree, keys.iter().map(|key| (&key[..], &waiting::CARRIED[..])).collect(), txn)
 }
 
 /// Adds entries that may repeat, in their order.
-pub(crate) fn put_sorted(tree: &TreeHandle, mut entries: Vec<NewEntry<'_>>, txn: &mut Txn) -> Result<()> {
+fn put_sorted(tree: &TreeHandle, mut entries: Vec<NewEntry<'_>>, txn: &mut Txn) -> Result<()> {
     entries.sort_unstable_by(|a, b| a.0.cmp(b.0));
     put_entries(tree, &entries, txn)
 }
@@ -172,9 +153,13 @@ pub(super) fn insert_entry(
 ) -> Result<Option<Vec<u8>>> {
     let tree = codec::index_tree(table, number, txn)?;
     if !index.is_ordered() {
+        if waiting::waits(table, number, values) {
+            return put_waiting(tree, std::iter::once(row_key), txn).map(|()| None);
+        }
         let entries = codec::entries(table, number, row_key, values)?;
         if !index.unique() {
-            return put_words(table, number, row_key, &entries, txn).map(|()| None);
+            let entries: Vec<NewEntry<'_>> = entries.iter().map(|e| (e.key, e.carried)).collect();
+            return put_entries(tree, &entries, txn).map(|()| None);
         }
         for entry in entries.iter() {
             if let Some(other) = put_entry(tree, entry, lock_exclusive, txn)? {
@@ -189,7 +174,7 @@ pub(super) fn insert_entry(
 }
 
 /// Adds entries that may repeat, and ascend.
-fn put_entries(tree: &TreeHandle, entries: &[NewEntry<'_>], txn: &mut Txn) -> Result<()> {
+pub(crate) fn put_entries(tree: &TreeHandle, entries: &[NewEntry<'_>], txn: &mut Txn) -> Result<()> {
     let mut rest = entries;
     while let [(key, carried), ..] = rest {
         let n = match tree.insert_run(rest, txn).map_err(from_engine)? {
@@ -259,6 +244,11 @@ fn remove_row(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Res
     Ok(true)
 }
 
+/// Words of rows may wait in the index.
+fn may_wait(table: &Table, index: usize) -> bool {
+    table.indexes[index].text().is_some_and(FullText::may_have_waiting)
+}
+
 /// Deletes the index entries of a row.
 pub(crate) fn remove_entries(table: &Table, key: &[u8], values: &[Value], txn: &mut Txn) -> Result<()> {
     for number in 0..table.indexes.len() {
@@ -267,11 +257,10 @@ pub(crate) fn remove_entries(table: &Table, key: &[u8], values: &[Value], txn: &
         }
         let tree = codec::index_tree(table, number, txn)?;
         if !table.indexes[number].is_ordered() {
-            let entries = codec::entries(table, number, key, values)?;
-            if remove_waiting(table, number, key, &entries, txn)? {
+            if may_wait(table, number) && waiting::remove(tree, key, txn)? {
                 continue;
             }
-            for entry in entries.iter() {
+            for entry in codec::entries(table, number, key, values)?.iter() {
                 txn.index_delete(tree, entry.key).map_err(from_engine)?;
             }
             continue;
@@ -353,11 +342,11 @@ fn change_entries(
     if parts.chain(table.carried_columns(number)).all(same) {
         return Ok(None);
     }
-    let (before, after) = (codec::entries(table, number, key, old)?, codec::entries(table, number, key, new)?);
-    if remove_waiting(table, number, key, &before, txn)? {
-        return put_words(table, number, key, &after, txn).map(|()| None);
-    }
     let tree = codec::index_tree(table, number, txn)?;
+    if may_wait(table, number) && waiting::remove(tree, key, txn)? {
+        return insert_entry(table, number, &table.indexes[number], key, new, false, txn);
+    }
+    let (before, after) = (codec::entries(table, number, key, old)?, codec::entries(table, number, key, new)?);
     for entry in before.iter().filter(|e| !after.has(*e)) {
         txn.index_delete(tree, entry.key).map_err(from_engine)?;
     }
