@@ -18,8 +18,8 @@ use gannet_types::{ErrorCode, SqlError, ValueRef, sql_err};
 /// Rows below which one task builds; fewer where tests are to meet the other way.
 const ALONE_ROWS: u64 = if cfg!(debug_assertions) { 1_000 } else { 20_000 };
 
-/// Ranges of rows for each task, so that one with wide rows does not keep the others waiting.
-const RANGES: usize = 8;
+/// Ranges of rows for each task: for the last one of them the others wait.
+const RANGES: usize = 32;
 
 /// Columns of an entry that are read from a row once; further ones, which hardly any index has, each time they are
 /// asked for.

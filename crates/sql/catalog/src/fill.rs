@@ -1,5 +1,5 @@
-//! Filling trees from sorted entries. What was sorted in memory is divided among tasks: each merges a part of it, and
-//! makes that part of the tree. What lies in files is merged by one task while another makes the tree of it.
+//! Filling trees from sorted entries. They are divided among tasks: each merges a part of them, and makes that part of
+//! the tree. Groups in memory are not: they are merged by one task while another makes the tree of them.
 
 use gannet_base::sync::Mutex;
 use gannet_engine::{EngineError, Fill, Filled, FilledPart, Item, Merge, MergePart, Sorter};

@@ -4,6 +4,7 @@
 //! value. In the file `varint` length of the key comes first. Nothing depends on the file: it is not synced, and has no
 //! name any more when it is used.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use gannet_base::sync::Arc;
@@ -22,6 +23,8 @@ const WRITE: usize = 1 << 20;
 const READ: usize = 256 << 10;
 /// The fewest.
 const LEAST_READ: usize = 16 << 10;
+/// Bytes of a run after which an entry's place is kept: there the run can be divided.
+const MARK: u64 = if cfg!(debug_assertions) { 1 << 10 } else { 1 << 20 };
 /// Entries of a part that is worth a task of its own; fewer where tests are to meet it often.
 const LEAST_PART: usize = if cfg!(debug_assertions) { 50 } else { 50_000 };
 /// Entries before their turn that are asked for from memory: in a sorted run they lie anywhere.
@@ -150,10 +153,25 @@ fn rest<'b>(bytes: &'b [u8], place: &Place, from: usize) -> &'b [u8] {
 }
 
 /// A run in the file.
-#[derive(Clone, Copy)]
 struct Spilled {
     at: u64,
     len: u64,
+    /// Its first entry, and one of each [`MARK`] bytes.
+    marks: Vec<Mark>,
+}
+
+/// Where an entry of a run lies in the file.
+struct Mark {
+    key: Vec<u8>,
+    unique: usize,
+    at: u64,
+}
+
+impl Mark {
+    /// What parts are divided by.
+    fn cut(&self) -> &[u8] {
+        if self.unique > 0 { &self.key[..self.unique] } else { &self.key }
+    }
 }
 
 /// The file of a sort.
@@ -161,6 +179,8 @@ struct Spill {
     file: Arc<Counted>,
     len: u64,
     buf: Vec<u8>,
+    /// Of the run that is written.
+    marks: Vec<Mark>,
 }
 
 /// A file whose bytes count until it is closed.
@@ -204,10 +224,14 @@ impl Spill {
         fs::remove_file(&path).map_err(failed)?;
         note(Path::SortSpilled);
         let file = Counted { file, bytes: AtomicU64::new(0), disk: space.disk.clone() };
-        Ok(Spill { file: Arc::new(file), len: 0, buf: Vec::with_capacity(WRITE + LEAST_READ) })
+        Ok(Spill { file: Arc::new(file), len: 0, buf: Vec::with_capacity(WRITE + LEAST_READ), marks: Vec::new() })
     }
 
     fn put(&mut self, item: Item<'_>) -> Result<()> {
+        let at = self.len + self.buf.len() as u64;
+        if self.marks.last().is_none_or(|mark| at - mark.at >= MARK) {
+            self.marks.push(Mark { key: item.key.to_vec(), unique: item.unique, at });
+        }
         Writer::new(&mut self.buf).varint(item.key.len() as u64).bytes(item.key);
         put_rest(item, &mut self.buf);
         if self.buf.len() >= WRITE { self.flush() } else { Ok(()) }
@@ -225,7 +249,7 @@ impl Spill {
         let at = self.len;
         each(self)?;
         self.flush()?;
-        Ok(Spilled { at, len: self.len - at })
+        Ok(Spilled { at, len: self.len - at, marks: std::mem::take(&mut self.marks) })
     }
 }
 
@@ -378,6 +402,10 @@ impl Sorter {
             gannet_runtime::run_long(|| self.run.sort());
             return Ok(());
         }
+        self.all_to_file()
+    }
+
+    fn all_to_file(&mut self) -> Result<()> {
         if !self.run.places.is_empty() {
             self.to_file()?;
         }
@@ -397,8 +425,9 @@ impl Sorter {
             if !groups.is_empty() {
                 sources.push(Source::Groups(gannet_runtime::run_long(|| groups.sorted())));
             }
-            if let Some(spill) = spill {
-                sources.extend(merged(spill, runs, memory)?);
+            if let Some(mut spill) = spill {
+                let runs = fewer(&mut spill, runs, memory)?;
+                sources.extend(self::sources(&spill.file, &runs, memory));
             } else if !run.places.is_empty() {
                 let end = run.places.len();
                 sources.push(Source::Memory { run: Arc::new(run), next: 0, end });
@@ -408,27 +437,24 @@ impl Sorter {
     }
 
     /// As [`Sorter::merge`], in so many parts of about as many entries that several tasks can go over; only one where
-    /// there are few, or where they are in files.
+    /// there are few, or groups in memory.
     pub fn merge_parts(mut sorters: Vec<Sorter>, parts: usize) -> Result<Vec<MergePart>> {
         sorters.iter_mut().try_for_each(Sorter::seal)?;
+        if parts > 1 && sorters.iter().any(|s| s.spill.is_some()) {
+            return Sorter::parts_of_files(sorters, parts);
+        }
         let entries = sorters.iter().map(|s| s.run.places.len()).sum::<usize>();
-        let in_memory = sorters.iter().all(|s| s.spill.is_none() && s.groups.is_empty());
-        if parts < 2 || !in_memory || entries < parts * LEAST_PART {
+        if parts < 2 || sorters.iter().any(|s| !s.groups.is_empty()) || entries < parts * LEAST_PART {
             return Ok(vec![MergePart { lower: Vec::new(), merge: Sorter::merge(sorters)? }]);
         }
         note(Path::SortParted);
         let runs: Vec<Arc<Run>> =
             sorters.into_iter().map(|s| Arc::new(s.run)).filter(|r| !r.places.is_empty()).collect();
         let cuts = runs.iter().max_by_key(|run| run.places.len()).map_or(Vec::new(), |run| run.cuts(parts));
-        // Where each run goes on in the part that begins with a cut; parts without entries are left out.
-        let mut bounds: Vec<(Vec<u8>, Vec<usize>)> = vec![(Vec::new(), vec![0; runs.len()])];
         let ends: Vec<usize> = runs.iter().map(|run| run.places.len()).collect();
-        for cut in cuts {
-            let at: Vec<usize> = runs.iter().map(|r| r.places.partition_point(|p| r.key(*p) < cut)).collect();
-            if at != ends && bounds.last().is_some_and(|(_, before)| *before != at) {
-                bounds.push((cut.to_vec(), at));
-            }
-        }
+        let bounds = bounds(&cuts, vec![0; runs.len()], &ends, |cut| {
+            Ok(runs.iter().map(|r| r.places.partition_point(|p| r.key(*p) < cut)).collect())
+        })?;
         let mut out = Vec::with_capacity(bounds.len());
         for (i, (lower, from)) in bounds.iter().enumerate() {
             let to = bounds.get(i + 1).map_or(&ends, |(_, to)| to);
@@ -442,6 +468,68 @@ impl Sorter {
         }
         Ok(out)
     }
+
+    /// The same where not all are in memory: then none are.
+    fn parts_of_files(sorters: Vec<Sorter>, parts: usize) -> Result<Vec<MergePart>> {
+        let memory = sorters.iter().map(|s| s.space.memory).sum::<usize>() / parts;
+        let mut runs: Vec<(Arc<Counted>, Spilled)> = Vec::new();
+        for mut sorter in sorters {
+            sorter.all_to_file()?;
+            let Some(mut spill) = sorter.spill else { continue };
+            let few = fewer(&mut spill, sorter.runs, memory)?;
+            runs.extend(few.into_iter().map(|run| (spill.file.clone(), run)));
+        }
+        let mut marks: Vec<&[u8]> = runs.iter().flat_map(|(_, run)| &run.marks).map(Mark::cut).collect();
+        marks.sort_unstable();
+        let cuts: Vec<&[u8]> = (1..parts).filter_map(|i| marks.get(marks.len() * i / parts).copied()).collect();
+        let starts = runs.iter().map(|(_, run)| run.at).collect();
+        let ends: Vec<u64> = runs.iter().map(|(_, run)| run.at + run.len).collect();
+        let bounds = bounds(&cuts, starts, &ends, |cut| runs.iter().map(|(file, run)| run.place(file, cut)).collect())?;
+        note(Path::SortParted);
+        let at_once = read_at_once(memory, runs.len());
+        let mut out = Vec::with_capacity(bounds.len());
+        for (i, (lower, from)) in bounds.iter().enumerate() {
+            let to = bounds.get(i + 1).map_or(&ends, |(_, to)| to);
+            let source = |((file, _), (from, to)): (&(Arc<Counted>, Spilled), (&u64, &u64))| {
+                Source::File(FileRun::new(file.clone(), *from..*to, at_once))
+            };
+            let sources = runs.iter().zip(from.iter().zip(to)).map(source).collect();
+            out.push(MergePart { lower: lower.clone(), merge: Merge::new(sources)? });
+        }
+        Ok(out)
+    }
+}
+
+/// Where each run goes on in the part that begins with a cut, of the first part and of those that have entries.
+fn bounds<P: PartialEq>(
+    cuts: &[&[u8]],
+    starts: Vec<P>,
+    ends: &[P],
+    mut place: impl FnMut(&[u8]) -> Result<Vec<P>>,
+) -> Result<Vec<(Vec<u8>, Vec<P>)>> {
+    let mut bounds = vec![(Vec::new(), starts)];
+    for cut in cuts {
+        let at = place(cut)?;
+        if at != ends && bounds.last().is_some_and(|(_, before)| *before != at) {
+            bounds.push((cut.to_vec(), at));
+        }
+    }
+    Ok(bounds)
+}
+
+impl Spilled {
+    /// Where the first entry lies that is not below `cut`.
+    fn place(&self, file: &Arc<Counted>, cut: &[u8]) -> Result<u64> {
+        let below = self.marks.partition_point(|mark| mark.key[..] < *cut);
+        let Some(mark) = below.checked_sub(1).map(|i| &self.marks[i]) else { return Ok(self.at) };
+        let mut run = FileRun::new(file.clone(), mark.at..self.at + self.len, READ);
+        loop {
+            let at = run.at - (run.buf.len() - run.next) as u64;
+            if !run.advance()? || run.item().key >= cut {
+                return Ok(at);
+            }
+        }
+    }
 }
 
 /// Some of the entries of a sort.
@@ -452,9 +540,8 @@ pub struct MergePart {
     pub merge: Merge,
 }
 
-/// The sources of a file's runs: so many that their buffers fit the memory. While there are more, some are merged into
-/// one.
-fn merged(mut spill: Spill, mut runs: Vec<Spilled>, memory: usize) -> Result<Vec<Source>> {
+/// A file's runs, so many that their buffers fit the memory. While there are more, some are merged into one.
+fn fewer(spill: &mut Spill, mut runs: Vec<Spilled>, memory: usize) -> Result<Vec<Spilled>> {
     let most = (memory / 2 / LEAST_READ).max(2);
     while runs.len() > most {
         note(Path::SortMergedTwice);
@@ -469,12 +556,16 @@ fn merged(mut spill: Spill, mut runs: Vec<Spilled>, memory: usize) -> Result<Vec
         runs = rest;
         runs.push(one);
     }
-    Ok(sources(&spill.file, &runs, memory))
+    Ok(runs)
+}
+
+fn read_at_once(memory: usize, runs: usize) -> usize {
+    (memory / 2 / runs.max(1)).clamp(LEAST_READ, READ)
 }
 
 fn sources(file: &Arc<Counted>, runs: &[Spilled], memory: usize) -> Vec<Source> {
-    let at_once = (memory / 2 / runs.len().max(1)).clamp(LEAST_READ, READ);
-    let source = |run: &Spilled| Source::File(FileRun::new(file.clone(), *run, at_once));
+    let at_once = read_at_once(memory, runs.len());
+    let source = |run: &Spilled| Source::File(FileRun::new(file.clone(), run.at..run.at + run.len, at_once));
     runs.iter().map(source).collect()
 }
 
@@ -509,8 +600,7 @@ struct FileRun {
 }
 
 impl FileRun {
-    fn new(file: Arc<Counted>, run: Spilled, at_once: usize) -> FileRun {
-        let (at, end) = (run.at, run.at + run.len);
+    fn new(file: Arc<Counted>, Range { start: at, end }: Range<u64>, at_once: usize) -> FileRun {
         FileRun { file, at, end, at_once, buf: Vec::new(), next: 0, parts: Parts::default() }
     }
 
@@ -698,9 +788,12 @@ mod tests {
             }
             assert_eq!(sorters[0].spill.is_some(), spills);
             expect.sort();
-            let (mut merge, mut got) = (Sorter::merge(sorters.into()).unwrap(), Vec::new());
-            while let Some(item) = merge.next().unwrap() {
-                got.push((item.key.to_vec(), item.value.to_vec()));
+            let (made, mut got) = (Sorter::merge_parts(sorters.into(), 3).unwrap(), Vec::new());
+            assert_eq!(made.len(), if spills { 3 } else { 1 });
+            for MergePart { mut merge, .. } in made {
+                while let Some(item) = merge.next().unwrap() {
+                    got.push((item.key.to_vec(), item.value.to_vec()));
+                }
             }
             assert!(got == expect, "{memory} bytes");
         }
@@ -709,8 +802,9 @@ mod tests {
     /// Parts, one behind the other, have what one merge has; entries with one unique part are in one of them.
     #[test]
     fn entries_come_in_order_in_parts() {
-        for (entries, of_equal, parts) in [(600_u32, 1, 3), (600, 40, 3), (600, 600, 4), (2000, 7, 5), (60, 1, 2)] {
-            let space = SortSpace { dir: std::env::temp_dir(), memory: 64 << 20, disk: None };
+        let cases = [(600_u32, 1, 3), (600, 40, 3), (600, 600, 4), (2000, 7, 5), (60, 1, 2)];
+        for ((entries, of_equal, parts), memory) in cases.into_iter().flat_map(|c| [(c, 64 << 20), (c, 3000)]) {
+            let space = SortSpace { dir: std::env::temp_dir(), memory, disk: None };
             let mut all: Vec<Sorter> = (0..3).map(|_| Sorter::new(space.clone())).collect();
             let mut expect = Vec::new();
             for i in (0..entries).map(|i| i * 7919 % entries) {
@@ -721,8 +815,12 @@ mod tests {
             expect.sort();
             let (mut got, mut lowest) = (Vec::new(), 0);
             let made = Sorter::merge_parts(all, parts).unwrap();
-            let divided = entries as usize >= parts * LEAST_PART && of_equal < entries;
-            assert_eq!(made.len(), if divided { parts } else { 1 }, "{entries} {of_equal} {parts}");
+            let in_files = memory < entries as usize * BESIDE / 3;
+            match of_equal < entries {
+                true if in_files => assert!((2..=parts).contains(&made.len()), "{entries} {of_equal} {parts}"),
+                true if entries as usize >= parts * LEAST_PART => assert_eq!(made.len(), parts),
+                _ => assert_eq!(made.len(), 1, "{entries} {of_equal} {parts}"),
+            }
             for MergePart { lower, mut merge } in made {
                 assert_eq!(lower.is_empty(), got.is_empty());
                 while let Some(item) = merge.next().unwrap() {
