@@ -4,9 +4,9 @@ use std::hash::Hasher;
 use std::sync::Arc;
 
 use gannet_catalog::StoredTable;
-use gannet_engine::{Cut, Engine, KeyRange, ScanOptions, TreeHandle, Txn, TxnOptions};
+use gannet_engine::{Cut, Engine, KeyRange, ScanOptions, SnapshotReader, TreeHandle, Txn, TxnOptions};
 use gannet_schema::{Method, RowSource, Table};
-use gannet_types::{ErrorCode, Result, SqlError, Warnings, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, Value, Warnings, sql_err};
 
 use crate::codec::{decode_row, encode_row, entries, index_entry};
 use crate::context::{Cx, Session, Settings, Shared};
@@ -77,15 +77,7 @@ pub fn check_table(table: &Table, engine: &Engine) -> Result<()> {
         let waits = table.indexes[index].text().is_some();
         scan(&mut txn, tree, |key, carried| match waiting::split(key).filter(|_| waits) {
             Some((row_key, 0)) => {
-                let only = KeyRange::new(Cut::Before(row_key), Cut::After(row_key));
-                let mut row = reader.scan(&trees.row, only, ScanOptions::default()).map_err(from_engine)?;
-                let Some(row) = row.next().map_err(from_engine)? else {
-                    return Err(damaged(
-                        table,
-                        format!("a row waits in '{}' that is not there", table.indexes[index].name),
-                    ));
-                };
-                let values = decode_row(table, row.value)?;
+                let values = waiting_row((table, index), &trees.row, &reader, row_key)?;
                 entries(table, index, row_key, &values)?.iter().for_each(|e| found.add(e.key, e.carried));
                 Ok(())
             }
@@ -111,6 +103,21 @@ pub fn check_table(table: &Table, engine: &Engine) -> Result<()> {
     }
     txn.commit().map_err(from_engine)?;
     Ok(())
+}
+
+/// The row whose words wait in a full-text index.
+fn waiting_row(
+    (table, index): (&Table, usize),
+    rows: &TreeHandle,
+    reader: &SnapshotReader,
+    key: &[u8],
+) -> Result<Vec<Value>> {
+    let only = KeyRange::new(Cut::Before(key), Cut::After(key));
+    let mut row = reader.scan(rows, only, ScanOptions::default()).map_err(from_engine)?;
+    match row.next().map_err(from_engine)? {
+        Some(row) => decode_row(table, row.value),
+        None => Err(damaged(table, format!("a row waits in '{}' that is not there", table.indexes[index].name))),
+    }
 }
 
 /// The own trees of a table with parts have no rows.

@@ -15,8 +15,8 @@
 //!
 //! Long rows, and many rows of one statement, do not wait.
 //!
-//! Builds of before kept the words in such entries, up to four for a row, numbered by the last byte of their keys. Their
-//! row has the same words, so the first of them says all. Those builds take what is carried now for damage.
+//! Builds of before kept the words in such entries, up to four for a row, numbered by the last byte of their keys.
+//! Their row has the same words, so the first of them says all. Those builds take what is carried now for damage.
 
 use crate::error::from_engine;
 use gannet_base::sync::atomic::{AtomicU64, Ordering};
