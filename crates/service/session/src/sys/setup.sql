@@ -179,8 +179,10 @@ BEGIN
         SIGNAL SQLSTATE '90000' SET
             MESSAGE_TEXT = 'Could not lock the sys.ps_setup_save user lock, another thread has a saved configuration';
     END IF;
-    DROP TEMPORARY TABLE IF EXISTS sys.saved_actors, sys.saved_consumers, sys.saved_instruments, sys.saved_threads;
+    DROP TEMPORARY TABLE IF EXISTS sys.saved_actors, sys.saved_objects, sys.saved_consumers, sys.saved_instruments,
+        sys.saved_threads;
     CREATE TEMPORARY TABLE sys.saved_actors AS SELECT * FROM performance_schema.setup_actors;
+    CREATE TEMPORARY TABLE sys.saved_objects AS SELECT * FROM performance_schema.setup_objects;
     CREATE TEMPORARY TABLE sys.saved_consumers AS SELECT * FROM performance_schema.setup_consumers;
     CREATE TEMPORARY TABLE sys.saved_instruments AS
         SELECT NAME, ENABLED, TIMED FROM performance_schema.setup_instruments;
@@ -195,16 +197,22 @@ BEGIN
         SIGNAL SQLSTATE '90001' SET
             MESSAGE_TEXT = 'No configuration was saved in this connection: call sys.ps_setup_save() first';
     END IF;
+    TRUNCATE TABLE performance_schema.setup_actors;
+    INSERT INTO performance_schema.setup_actors SELECT * FROM sys.saved_actors;
+    TRUNCATE TABLE performance_schema.setup_objects;
+    INSERT INTO performance_schema.setup_objects SELECT * FROM sys.saved_objects;
     UPDATE performance_schema.setup_consumers
     SET ENABLED = (SELECT saved.ENABLED FROM sys.saved_consumers AS saved WHERE saved.NAME = setup_consumers.NAME);
     UPDATE performance_schema.setup_instruments
     SET ENABLED = IFNULL(
-            (SELECT saved.ENABLED FROM sys.saved_instruments AS saved WHERE saved.NAME = setup_instruments.NAME), ENABLED);
+            (SELECT saved.ENABLED FROM sys.saved_instruments AS saved WHERE saved.NAME = setup_instruments.NAME), ENABLED),
+        TIMED = IF(TIMED IS NULL, NULL, ENABLED);
     UPDATE performance_schema.threads
     SET INSTRUMENTED = IFNULL(
             (SELECT saved.INSTRUMENTED FROM sys.saved_threads AS saved WHERE saved.THREAD_ID = threads.THREAD_ID),
             INSTRUMENTED);
-    DROP TEMPORARY TABLE sys.saved_actors, sys.saved_consumers, sys.saved_instruments, sys.saved_threads;
+    DROP TEMPORARY TABLE sys.saved_actors, sys.saved_objects, sys.saved_consumers, sys.saved_instruments,
+        sys.saved_threads;
     DO RELEASE_LOCK('sys.ps_setup_save');
 END;
 
@@ -212,6 +220,20 @@ CREATE PROCEDURE ps_setup_reset_to_default (IN in_verbose BOOLEAN)
     NOT DETERMINISTIC MODIFIES SQL DATA SQL SECURITY INVOKER
     COMMENT 'Collects what a server collects that nobody has set up.'
 BEGIN
+    IF in_verbose THEN
+        SELECT 'Resetting: setup_actors' AS status;
+    END IF;
+    TRUNCATE TABLE performance_schema.setup_actors;
+    INSERT INTO performance_schema.setup_actors () VALUES ();
+    IF in_verbose THEN
+        SELECT 'Resetting: setup_objects' AS status;
+    END IF;
+    TRUNCATE TABLE performance_schema.setup_objects;
+    INSERT INTO performance_schema.setup_objects
+    SELECT kinds.kind, homes.name, '%', homes.shown, homes.shown
+    FROM (VALUES ROW('EVENT'), ROW('FUNCTION'), ROW('PROCEDURE'), ROW('TABLE'), ROW('TRIGGER')) AS kinds (kind)
+        JOIN (VALUES ROW('mysql', 'NO'), ROW('performance_schema', 'NO'), ROW('information_schema', 'NO'),
+            ROW('%', 'YES')) AS homes (name, shown);
     IF in_verbose THEN
         SELECT 'Resetting: setup_consumers' AS status;
     END IF;
@@ -222,12 +244,12 @@ BEGIN
         SELECT 'Resetting: setup_instruments' AS status;
     END IF;
     UPDATE performance_schema.setup_instruments
-    SET ENABLED = sys.ps_is_instrument_default_enabled(NAME)
+    SET ENABLED = sys.ps_is_instrument_default_enabled(NAME), TIMED = IF(TIMED IS NULL, NULL, ENABLED)
     WHERE ENABLED <> sys.ps_is_instrument_default_enabled(NAME);
     IF in_verbose THEN
         SELECT 'Resetting: threads' AS status;
     END IF;
-    UPDATE performance_schema.threads SET INSTRUMENTED = 'YES' WHERE INSTRUMENTED <> 'YES';
+    UPDATE performance_schema.threads SET INSTRUMENTED = 'YES', HISTORY = 'YES' WHERE 'NO' IN (INSTRUMENTED, HISTORY);
 END;
 
 CREATE PROCEDURE ps_truncate_all_tables (IN in_verbose BOOLEAN)
