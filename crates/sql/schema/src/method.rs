@@ -44,8 +44,8 @@ pub struct FullText {
     pub crowded: AtomicBool,
 }
 
-/// Bytes of words that are kept for the next rows: some 15,000.
-const SPARE_BYTES: usize = 2 << 20;
+/// Bytes of words that are kept for the next rows: some 60,000, of which a text hardly has another one.
+const SPARE_BYTES: usize = 8 << 20;
 
 impl PartialEq for FullText {
     fn eq(&self, other: &FullText) -> bool {

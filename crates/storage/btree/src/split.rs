@@ -172,12 +172,12 @@ fn middle(node: Node<'_, PageBuf>, from: usize, to: usize) -> usize {
     for i in 0..to {
         if i >= from {
             let off = below.abs_diff(total / 2);
-            let cost = match node.level() {
+            let cost = || match node.level() {
                 0 if i > 0 => gannet_page::node::common_prefix(node.suffix_bytes(i - 1), node.suffix_bytes(i)) + 1,
                 _ => node.suffix_bytes(i).len(),
             };
             // Far from the middle only the distance counts.
-            let rank = if off <= tolerance { (0, cost * SPACE + off) } else { (1, off) };
+            let rank = if off <= tolerance { (0, cost() * SPACE + off) } else { (1, off) };
             best = best.min((rank.0, rank.1, i));
         }
         below += size(i);

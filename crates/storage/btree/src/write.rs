@@ -201,7 +201,7 @@ impl Leaf {
             return None;
         }
         let node = Node(mtr.page(self.page));
-        let (pos, found) = node.search_new(key);
+        let (pos, found) = node.search_behind(self.pos, key);
         let need = entry_space(key.len().saturating_sub(node.prefix_len()), value_len);
         (!found && node.takes(need, need)).then_some(Leaf { page: self.page, pos, found })
     }

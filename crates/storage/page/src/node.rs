@@ -363,6 +363,22 @@ impl<'a, P: PageBytes + ?Sized> Node<'a, P> {
         self.search(key)
     }
 
+    /// As [`Node::search`], for a key above that of slot `pos`: where such keys come in order, it is most often the
+    /// next one.
+    #[inline]
+    pub fn search_behind(self, pos: usize, key: &[u8]) -> (usize, bool) {
+        let next = pos + 1;
+        let (wanted, suffix) = self.wanted(key);
+        if next < self.count() {
+            let slot = self.0.word(SLOTS / 8 + next);
+            if (slot as u32).cmp(&wanted).then_with(|| self.compare_suffix(slot, suffix)).is_le() {
+                return self.search(key);
+            }
+        }
+        debug_assert_eq!(self.search(key), (next, false), "a key is not above the one before it");
+        (next, false)
+    }
+
     /// First slot whose key is not less than `key`, and whether it is equal. `key` is a whole key within the node's
     /// bounds.
     #[inline]

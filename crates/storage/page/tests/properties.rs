@@ -73,6 +73,10 @@ fn node_against_a_model() {
             assert_eq!(Node(&*p).search(&key), (expect.unwrap_or_else(|i| i), expect.is_ok()));
             assert_eq!(Node(&Words(&p)).search(&key), Node(&*p).search(&key));
             assert_eq!(Node(&Words(&p)).search_new(&key), Node(&*p).search(&key));
+            if let Some(below) = expect.unwrap_or_else(|i| i).checked_sub(1) {
+                let before = [0, below / 2, below].map(|pos| Node(&Words(&p)).search_behind(pos, &key));
+                assert_eq!(before, [Node(&*p).search(&key); 3]);
+            }
             match (rng.below(10), expect) {
                 (0..5, Err(pos)) => {
                     let n = rng.below(longest);
