@@ -1,13 +1,22 @@
 //! What full-text searches of a statement have found: row keys with ranks.
 
-use gannet_text::{Mode, Query};
-use gannet_types::Value;
+use gannet_text::{Mode, Query, Weigher};
+use gannet_types::{CollationId, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Searches of a statement.
 #[derive(Default)]
-pub(crate) struct Searches(pub(crate) Vec<Search>);
+pub(crate) struct Searches(pub(crate) Vec<Search>, pub(crate) Vec<Weighed>);
+
+/// A search that needs no index.
+pub(crate) struct Weighed {
+    /// Of the first column.
+    pub(crate) collation: CollationId,
+    pub(crate) against: Value,
+    /// None: the query is NULL.
+    pub(crate) weigher: Option<Weigher>,
+}
 
 /// One of them.
 pub(crate) struct Search {

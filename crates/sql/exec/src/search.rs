@@ -8,21 +8,22 @@
 //! by its text once it is locked.
 
 use crate::context::Cx;
-use crate::found::{Found, Keys, Search};
+use crate::found::{Found, Keys, Search, Weighed};
 use crate::{codec, error::from_engine};
 use gannet_engine::{Cut, KeyRange, ScanOptions, SnapshotReader};
 use gannet_plan::expr::Match;
 use gannet_plan::plan::Intent;
 use gannet_schema::{FullText, Table};
-use gannet_text::{List, Mode, Phrase, Posting, Query, Ranked, Splitter, Term, evaluate};
+use gannet_text::{List, Mode, Phrase, Posting, Query, Ranked, Splitter, Term, Weigher, evaluate};
 use gannet_types::charset::Charset;
-use gannet_types::{Result, SqlError, Value, ValueRef, sql_err};
+use gannet_types::{CollationId, Result, SqlError, Value, ValueRef, sql_err};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The rank of the row with a key: the value of `MATCH ... AGAINST`.
 pub(crate) fn rank(search: &Match, against: &Value, values: &[Value], cx: &mut Cx<'_, '_>) -> Result<Value> {
-    let (at, _) = find(search.table, search.index, search.mode, against, cx)?;
+    let Some(index) = search.index else { return weigh(search, against, values, cx) };
+    let (at, _) = find(search.table, index, search.mode, against, cx)?;
     let table = &*cx.shared.plan.tables[search.table as usize].table;
     if values.iter().any(Value::is_null) {
         return Ok(Value::Double(0.0));
@@ -43,6 +44,29 @@ pub(crate) fn rank(search: &Match, against: &Value, values: &[Value], cx: &mut C
     let Some(search) = cx.searches.as_ref().and_then(|s| s.0.get(at)) else { return Ok(Value::Double(0.0)) };
     let rank = search.judged.get(key.as_slice()).copied().unwrap_or_else(|| search.found.rank(&key));
     Ok(Value::Double(f64::from(rank)))
+}
+
+/// The rank of a row with these texts.
+fn weigh(search: &Match, against: &Value, texts: &[Value], cx: &mut Cx<'_, '_>) -> Result<Value> {
+    let collation = search.args.get(1).map_or(CollationId::DEFAULT, |column| column.ty.collation);
+    let all = &mut cx.searches.get_or_insert_default().1;
+    let known = all.iter().position(|w| w.collation == collation && w.against == *against);
+    let at = known.unwrap_or(all.len());
+    if known.is_none() {
+        let query = query_text(against, collation.charset());
+        let weigher = query.map(|query| Weigher::new(collation, &query)).transpose()?;
+        all.push(Weighed { collation, against: against.clone(), weigher });
+    }
+    let texts: Vec<Option<&[u8]>> = texts.iter().map(|value| text_of(value.as_ref())).collect();
+    let weigher = all.get(at).and_then(|w| w.weigher.as_ref());
+    Ok(Value::Double(weigher.map_or(0.0, |weigher| weigher.rank(&texts).into())))
+}
+
+fn text_of(value: ValueRef<'_>) -> Option<&[u8]> {
+    match value {
+        ValueRef::Str(bytes, _) => Some(bytes),
+        _ => None,
+    }
 }
 
 /// The search of a query in an index of a plan table: done once for each text. Its number, and what it has found.

@@ -146,11 +146,12 @@ pub enum ExprKind {
 pub struct Match {
     /// Index into [`crate::plan::Plan::tables`].
     pub table: u32,
-    /// The full-text index: position in `Table::indexes`.
-    pub index: u32,
+    /// The full-text index: position in `Table::indexes`. None: the text of each row tells, in boolean mode only.
+    pub index: Option<u32>,
     /// How the query is read.
     pub mode: gannet_text::Mode,
-    /// The query, the same for all rows; then the columns of the row's clustered key, or its hidden id.
+    /// The query, the same for all rows; then the columns of the row's clustered key, or its hidden id; without an index
+    /// the columns that are searched.
     pub args: Box<[Expr]>,
 }
 

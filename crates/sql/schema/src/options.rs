@@ -3,6 +3,7 @@
 
 /// The options in the order in which MySQL prints them, with the values that it does not print.
 const ORDER: &[(&str, &str)] = &[
+    (ENGINE, "InnoDB"),
     ("MIN_ROWS", "0"),
     ("MAX_ROWS", "0"),
     ("AVG_ROW_LENGTH", "0"),
@@ -21,6 +22,8 @@ const ORDER: &[(&str, &str)] = &[
     (SECONDARY_ENGINE_ATTRIBUTE, "''"),
 ];
 
+/// The engine that was asked for, where MATCH needs to know it: MyISAM. Not shown, since the table is not of it.
+pub const ENGINE: &str = "ENGINE";
 /// `COMPRESSION` of pages, a text in quotes.
 pub const COMPRESSION: &str = "COMPRESSION";
 /// `AUTOEXTEND_SIZE` of the table's file.

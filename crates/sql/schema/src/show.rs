@@ -5,7 +5,7 @@ use crate::column::{Column, ColumnDefault, ColumnFormat, ColumnStorage, EngineAt
 use crate::constraint::{ForeignKey, ReferenceAction};
 use crate::index::{Index, IndexKind, Using};
 use crate::names::{quote_identifier, quote_text};
-use crate::options::{AUTOEXTEND_SIZE, ENGINE_ATTRIBUTE, SECONDARY_ENGINE_ATTRIBUTE, is_behind_comment};
+use crate::options::{AUTOEXTEND_SIZE, ENGINE, ENGINE_ATTRIBUTE, SECONDARY_ENGINE_ATTRIBUTE, is_behind_comment};
 use crate::partition::write_partitioning;
 use crate::table::{Schema, Table, has_generated_key};
 use gannet_types::charset::Charset;
@@ -108,7 +108,7 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
     if !is_default_collation(collation) || collation == CollationId::UTF8MB4_0900_AI_CI {
         let _ = write!(out, " COLLATE={}", collation.get().name);
     }
-    let kept = kept.iter().filter(|(option, _)| ![TABLESPACE, AUTOEXTEND_SIZE].contains(&&**option));
+    let kept = kept.iter().filter(|(option, _)| ![ENGINE, TABLESPACE, AUTOEXTEND_SIZE].contains(&&**option));
     let (behind, before): (Vec<_>, Vec<_>) = kept.partition(|(option, _)| is_behind_comment(option));
     for (option, value) in before {
         let _ = write!(out, " {option}={value}");

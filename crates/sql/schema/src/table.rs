@@ -127,6 +127,11 @@ pub struct TableOptions {
 }
 
 impl TableOptions {
+    /// ENGINE=MyISAM was asked for.
+    pub fn asked_for_myisam(&self) -> bool {
+        self.create_options.iter().any(|(name, value)| **name == *crate::options::ENGINE && **value == *"MyISAM")
+    }
+
     /// The format of rows that was asked for, as `information_schema` has it.
     pub fn row_format(&self) -> &'static str {
         let given = |name: &str| self.create_options.iter().find(|(n, _)| **n == *name).map(|(_, value)| &**value);

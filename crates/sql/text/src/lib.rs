@@ -8,6 +8,7 @@
 //! Posting      what is kept of a word of a row                             posting
 //! Query        what AGAINST asks for, as a tree over terms                 query, parse
 //! Score        which rows it finds, and their ranks                        score
+//! Weigher      the rank of a row by its text alone, as MyISAM has it       weigh
 //! ```
 //!
 //! *Invariant*: nothing here reads, writes or waits, and no text makes it panic.
@@ -19,6 +20,7 @@ mod posting;
 mod query;
 mod score;
 mod split;
+mod weigh;
 mod words;
 
 #[cfg(test)]
@@ -29,4 +31,5 @@ pub use posting::Posting;
 pub use query::{Mode, Phrase, Query, Term};
 pub use score::{List, Ranked, advance, evaluate};
 pub use split::{Found, Splitter};
+pub use weigh::Weigher;
 pub use words::{Analyzer, Token};

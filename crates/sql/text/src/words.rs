@@ -113,6 +113,11 @@ impl Analyzer {
         (key.len() <= MAX_KEY && !self.stopwords.contains(&*key)).then_some(key)
     }
 
+    /// The key of a word by itself, if it is indexed.
+    pub(crate) fn keyed(&self, word: &[u8]) -> Option<Vec<u8>> {
+        self.indexed(&Token { text: word, at: 0, chars: self.charset.char_count(word) })
+    }
+
     /// The tokens of a text in order.
     pub fn tokens<'t>(&self, text: &'t [u8], each: &mut dyn FnMut(Token<'t>)) {
         match self.tokens {
@@ -171,7 +176,7 @@ fn is_plain_letter(b: u8) -> bool {
 }
 
 /// Letters, numbers, and the marks that stand on letters (MySQL's tables count them as letters).
-fn is_letter(c: char) -> bool {
+pub(crate) fn is_letter(c: char) -> bool {
     // Marks without the property "alphabetic", which those that are vowels have.
     const MARKS: [(u32, u32); 38] = [
         (0x300, 0x36F),

@@ -278,7 +278,8 @@ pub(super) fn tables(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> 
         };
         let number = |n: u64| Value::UInt(n);
         let option = |(k, v): &(Box<str>, Box<str>)| format!("{}={v}", k.to_lowercase());
-        let mut options: Vec<String> = t.options.create_options.iter().map(option).collect();
+        let shown = t.options.create_options.iter().filter(|(k, _)| **k != *gannet_schema::options::ENGINE);
+        let mut options: Vec<String> = shown.map(option).collect();
         options.extend(t.partitions.as_ref().map(|_| "partitioned".to_owned()));
         let engine = match (stored, &*t.schema) {
             (true, _) => Some("InnoDB"),

@@ -23,8 +23,10 @@ use std::cell::RefCell;
 
 /// Storage engine names that mean this engine. Others are refused, as MySQL does under NO_ENGINE_SUBSTITUTION.
 const ENGINES: &[&str] = &["InnoDB", "Gannet"];
+/// In its tables MATCH in boolean mode needs no index.
+const MYISAM: &str = "MyISAM";
 /// Engines whose tables this one holds as well or better: warning 1266 says so.
-const SUBSTITUTED: &[&str] = &["MyISAM", "MEMORY", "HEAP", "ARCHIVE", "Aria"];
+const SUBSTITUTED: &[&str] = &[MYISAM, "MEMORY", "HEAP", "ARCHIVE", "Aria"];
 
 /// Those of them that have no full-text indexes.
 const WITHOUT_TEXT: &[&str] = &["MEMORY", "HEAP", "ARCHIVE"];
@@ -161,6 +163,8 @@ impl<'a, 'b> Definer<'a, 'b> {
                         }
                         self.cx.warnings.warn(ErrorCode::WarnUsingOtherHandler, &[&"InnoDB", &table]);
                     }
+                    let asked = if name.eq_ignore_ascii_case(MYISAM) { MYISAM } else { "InnoDB" };
+                    keep(gannet_schema::options::ENGINE, asked.into());
                 }
                 TableOption::Charset(name) => charset = Some(only_charset(charset, name)?),
                 TableOption::Collate(name) => collation = Some(Collation::by_name(name)?),

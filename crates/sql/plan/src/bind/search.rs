@@ -9,8 +9,9 @@ use gannet_schema::Table;
 use gannet_text::Mode;
 use gannet_types::{ErrorCode, Result, SqlType, TypeId};
 
-/// Finds the index over exactly these columns, in whatever order. Error 1191 without one, 1210 where something else
-/// than columns of one table is searched, or by something that is not constant.
+/// Finds the index over exactly these columns, in whatever order. Error 1191 without one, but in boolean mode where the
+/// table was to be MyISAM's; 1210 where something else than columns of one table is searched, or by something that is
+/// not constant.
 pub(super) fn bind(binder: &mut Binder<'_>, search: &ast::Match) -> Result<Bound> {
     let wrong = |what: &str| error(ErrorCode::WrongArguments, &[&what]);
     let mut of_table = None;
@@ -42,19 +43,30 @@ pub(super) fn bind(binder: &mut Binder<'_>, search: &ast::Match) -> Result<Bound
         return Err(wrong("AGAINST"));
     }
     let table = binder.arena.tables[slot as usize].table.clone();
-    let index = serving(&table, &ordinals).ok_or_else(|| error(ErrorCode::FtMatchingKeyNotFound, &[]))?;
     let mode = match (search.boolean, search.expansion) {
         (true, _) => Mode::Boolean,
         (false, true) => Mode::Expansion,
         (false, false) => Mode::Natural,
     };
+    let index = serving(&table, &ordinals).map(|index| index as u32);
     let mut args = vec![against];
-    if table.has_hidden_key() {
-        args.push(binder.arena.expr(first + table.columns.len() as u32));
+    if index.is_some() {
+        if table.has_hidden_key() {
+            args.push(binder.arena.expr(first + table.columns.len() as u32));
+        }
+        args.extend(table.clustered_columns().iter().map(|column| binder.arena.expr(first + column)));
+    } else if mode == Mode::Boolean && table.options.asked_for_myisam() {
+        let types = || ordinals.iter().map(|column| &table.columns[*column as usize].ty);
+        let charset = types().next().map(|ty| ty.collation.charset());
+        if !types().all(|ty| is_text(ty) && Some(ty.collation.charset()) == charset) {
+            return Err(wrong("MATCH"));
+        }
+        args.extend(ordinals.iter().map(|column| binder.arena.expr(first + column)));
+    } else {
+        return Err(error(ErrorCode::FtMatchingKeyNotFound, &[]));
     }
-    args.extend(table.clustered_columns().iter().map(|column| binder.arena.expr(first + column)));
     let ty = SqlType { nullable: true, ..SqlType::new(TypeId::Double) };
-    let kind = ExprKind::Match(Box::new(Match { table: slot, index: index as u32, mode, args: args.into() }));
+    let kind = ExprKind::Match(Box::new(Match { table: slot, index, mode, args: args.into() }));
     Ok(Bound::new(Expr { kind, ty }))
 }
 
@@ -79,6 +91,11 @@ pub(super) fn note_shown(arena: &mut Arena, id: ColId, query: &Query, i: usize) 
     {
         arena.shows.insert(id, *inside);
     }
+}
+
+/// A column that may be searched.
+fn is_text(ty: &SqlType) -> bool {
+    ty.id.is_string() && !ty.id.is_binary_string()
 }
 
 /// The full-text index over exactly these columns.

@@ -184,6 +184,7 @@ impl Printer<'_> {
             gannet_text::Mode::Expansion => " with query expansion",
         };
         let against = self.list(&search.args[..1], row);
-        out.push_str(&format!("(match #{} against ({against}{mode}))", search.index));
+        let of = search.index.map_or_else(|| self.list(&search.args[1..], row), |index| format!("#{index}"));
+        out.push_str(&format!("(match {of} against ({against}{mode}))"));
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn ranked<'p>(input: &'p Physical, keys: &'p [SortKey]) -> Option<(&'
         _ => return None,
     };
     let Access::Search(search) = &scan.access else { return None };
-    let same = (scan.table, search.index, search.mode) == (wanted.table, wanted.index, wanted.mode);
+    let same = (scan.table, Some(search.index), search.mode) == (wanted.table, wanted.index, wanted.mode);
     // Rows that are locked are judged again.
     (same && scan.lock.strength == LockStrength::None).then_some((&search.against, wanted.args.first()?))
 }

@@ -35,8 +35,8 @@ fn of_condition(e: &Expr, rel: &Rel, slot: u32) -> Option<SearchAccess> {
     if !is_of(search, rel, slot) {
         return None;
     }
-    let against = search.args.first()?.clone();
-    Some(SearchAccess { index: search.index, mode: search.mode, against, above, sorted: false })
+    let (index, against) = (search.index?, search.args.first()?.clone());
+    Some(SearchAccess { index, mode: search.mode, against, above, sorted: false })
 }
 
 /// It searches the relation.
