@@ -150,8 +150,8 @@ pub struct Match {
     pub index: Option<u32>,
     /// How the query is read.
     pub mode: gannet_text::Mode,
-    /// The query, the same for all rows; then the columns of the row's clustered key, or its hidden id; without an index
-    /// the columns that are searched.
+    /// The query, the same for all rows; then the columns of the row's clustered key, or its hidden id; without an
+    /// index the columns that are searched.
     pub args: Box<[Expr]>,
 }
 
