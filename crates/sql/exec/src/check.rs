@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gannet_catalog::StoredTable;
 use gannet_engine::{Cut, Engine, KeyRange, ScanOptions, SnapshotReader, TreeHandle, Txn, TxnOptions};
 use gannet_schema::{Method, RowSource, Table};
-use gannet_types::{ErrorCode, Result, SqlError, Value, Warnings, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, Warnings, sql_err};
 
 use crate::codec::{decode_row, encode_row, entries, index_entry};
 use crate::context::{Cx, Session, Settings, Shared};
@@ -73,20 +73,7 @@ pub fn check_table(table: &Table, engine: &Engine) -> Result<()> {
     let reader = txn.snapshot_reader().map_err(from_engine)?;
     let reader = reader.ok_or_else(|| SqlError::internal("a check reads without a snapshot"))?;
     for (index, tree) in secondary() {
-        let (mut found, want) = (Sum::default(), wanted[index]);
-        let waits = table.indexes[index].text().is_some();
-        scan(&mut txn, tree, |key, carried| match waiting::split(key).filter(|_| waits) {
-            Some((row_key, 0)) => {
-                let values = waiting_row((table, index), &trees.row, &reader, row_key)?;
-                entries(table, index, row_key, &values)?.iter().for_each(|e| found.add(e.key, e.carried));
-                Ok(())
-            }
-            Some(_) => Ok(()),
-            None => {
-                found.add(key, carried);
-                Ok(())
-            }
-        })?;
+        let (found, want) = (sum_of(table, index, (&trees.row, tree), &reader, &mut txn)?, wanted[index]);
         let name = &table.indexes[index].name;
         if found.entries != want.entries {
             let (n, rows) = (found.entries, want.entries);
@@ -105,19 +92,35 @@ pub fn check_table(table: &Table, engine: &Engine) -> Result<()> {
     Ok(())
 }
 
-/// The row whose words wait in a full-text index.
-fn waiting_row(
-    (table, index): (&Table, usize),
-    rows: &TreeHandle,
+/// What an index has, with the words of rows that wait, which `reader` reads at the same snapshot.
+fn sum_of(
+    table: &Table,
+    index: usize,
+    (rows, tree): (&TreeHandle, &TreeHandle),
     reader: &SnapshotReader,
-    key: &[u8],
-) -> Result<Vec<Value>> {
-    let only = KeyRange::new(Cut::Before(key), Cut::After(key));
-    let mut row = reader.scan(rows, only, ScanOptions::default()).map_err(from_engine)?;
-    match row.next().map_err(from_engine)? {
-        Some(row) => decode_row(table, row.value),
-        None => Err(damaged(table, format!("a row waits in '{}' that is not there", table.indexes[index].name))),
-    }
+    txn: &mut Txn,
+) -> Result<Sum> {
+    let mut found = Sum::default();
+    let waits = table.indexes[index].text().is_some();
+    scan(txn, tree, |key, carried| {
+        let Some((row_key, number)) = waiting::split(key).filter(|_| waits) else {
+            found.add(key, carried);
+            return Ok(());
+        };
+        if number > 0 {
+            return Ok(());
+        }
+        let only = KeyRange::new(Cut::Before(row_key), Cut::After(row_key));
+        let mut row = reader.scan(rows, only, ScanOptions::default()).map_err(from_engine)?;
+        let Some(row) = row.next().map_err(from_engine)? else {
+            let name = &table.indexes[index].name;
+            return Err(damaged(table, format!("a row waits in index '{name}' that is not there")));
+        };
+        let values = decode_row(table, row.value)?;
+        entries(table, index, row_key, &values)?.iter().for_each(|e| found.add(e.key, e.carried));
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// The own trees of a table with parts have no rows.
