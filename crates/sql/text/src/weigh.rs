@@ -136,7 +136,7 @@ impl Weigher {
                 _ if is_letter(c) => {
                     let end = rest.find(|c| !is_letter(c)).unwrap_or(rest.len());
                     let star = rest[end..].starts_with('*');
-                    let word = Charset::Utf8mb4.convert(rest[..end].as_bytes(), analyzer.charset()).bytes;
+                    let word = Charset::Utf8mb4.convert(&rest.as_bytes()[..end], analyzer.charset()).bytes;
                     match star {
                         true => parts.push(signs.part(Node::Beginning(word.into_owned()))),
                         false => parts.extend(analyzer.keyed(&word).map(|key| signs.part(Node::Word(key)))),
