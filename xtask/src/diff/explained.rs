@@ -298,6 +298,48 @@ pub(super) fn reason_of_step(
     }
 }
 
+/// Of parents and children that a statement changes together: in which order is open.
+pub(super) fn of_order(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
+    match outcomes {
+        [Outcome::Refused(1062, message), Outcome::Refused(1761, _)]
+            if sql.starts_with("UPDATE p ") && message.contains("for key 'p.") =>
+        {
+            Some("a duplicate in the parent and one that its cascade makes: which is met first is open")
+        }
+        // DELETE Statement, multi-table: the order of the tables is the optimizer's, and the statement may fail for it.
+        [a, b]
+            if sql.starts_with("DELETE p, c FROM")
+                && [a, b].iter().any(|o| matches!(o, Outcome::Refused(1451, _)))
+                && [a, b].iter().any(|o| matches!(o, Outcome::Done(_))) =>
+        {
+            Some("parents and children deleted together: in which order is open")
+        }
+        [Outcome::Done(a), Outcome::Done(b)]
+            if sql.starts_with("DELETE p, c FROM") && a.columns.is_empty() && b.columns.is_empty() =>
+        {
+            Some("parents and children deleted together: children that went with their parents are counted or not")
+        }
+        // A parent deleted while the join is read: SET NULL takes its other children out of the join.
+        [Outcome::Done(a), Outcome::Done(b)]
+            if sql.starts_with("DELETE p, c FROM") && keeps_orphans(&a.texts(), &b.texts()) =>
+        {
+            Some("parents and children deleted together: children whose parent went before are found or not")
+        }
+        [Outcome::Done(a), Outcome::Done(b)]
+            if sql.starts_with("DELETE IGNORE") && sql.contains("LIMIT") && a.ok.affected <= b.ok.affected =>
+        {
+            Some("whether rows that could not be deleted count for LIMIT is open")
+        }
+        // REPLACE Statement: rows with the same key are deleted, whether or not the row before got a number.
+        [Outcome::Done(a), Outcome::Done(b)]
+            if sql.starts_with("DELETE FROM e") && sql.contains("LIMIT") && a.ok.affected <= b.ok.affected =>
+        {
+            Some("whether rows that went along with others count for LIMIT is open")
+        }
+        _ => None,
+    }
+}
+
 fn step_of_mariadb(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
     let ignore = sql.contains(" IGNORE ");
     // There a statement has one value for one column.
@@ -337,11 +379,7 @@ fn step_of_mariadb(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'
         ("savepoints", [Outcome::Refused(1267 | 1270 | 1271, _), Outcome::Refused(1792, _)]) => {
             Some("a READ ONLY transaction: collations that do not mix are found before it, or behind")
         }
-        ("references", [Outcome::Refused(1062, message), Outcome::Refused(1761, _)])
-            if sql.starts_with("UPDATE p ") && message.contains("for key 'p.") =>
-        {
-            Some("a duplicate in the parent and one that its cascade makes: which is met first is open")
-        }
+        ("references", outcomes) if of_order(sql, outcomes).is_some() => of_order(sql, outcomes),
         // CHECK Constraints: with IGNORE a warning, and the row is skipped; the same of CHECK OPTION.
         ("generated", [Outcome::Done(_), Outcome::Refused(4025, _)]) if ignore => {
             Some("MariaDB does not pass over rows that a CHECK refuses")
@@ -357,36 +395,6 @@ fn step_of_mariadb(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'
         }
         ("altered" | "definitions", [Outcome::Refused(1138, _), Outcome::Refused(1265, _)]) => {
             Some("NULL in a column that becomes NOT NULL: MySQL has an error of its own")
-        }
-        // DELETE Statement, multi-table: the order of the tables is the optimizer's, and the statement may fail for it.
-        ("references", [a, b])
-            if sql.starts_with("DELETE p, c FROM")
-                && [a, b].iter().any(|o| matches!(o, Outcome::Refused(1451, _)))
-                && [a, b].iter().any(|o| matches!(o, Outcome::Done(_))) =>
-        {
-            Some("parents and children deleted together: in which order is open")
-        }
-        ("references", [Outcome::Done(a), Outcome::Done(b)])
-            if sql.starts_with("DELETE p, c FROM") && a.columns.is_empty() && b.columns.is_empty() =>
-        {
-            Some("parents and children deleted together: children that went with their parents are counted or not")
-        }
-        // A parent deleted while the join is read: SET NULL takes its other children out of the join.
-        ("references", [Outcome::Done(a), Outcome::Done(b)])
-            if sql.starts_with("DELETE p, c FROM") && keeps_orphans(&a.texts(), &b.texts()) =>
-        {
-            Some("parents and children deleted together: children whose parent went before are found or not")
-        }
-        ("references", [Outcome::Done(a), Outcome::Done(b)])
-            if sql.starts_with("DELETE IGNORE") && sql.contains("LIMIT") && a.ok.affected <= b.ok.affected =>
-        {
-            Some("whether rows that could not be deleted count for LIMIT is open")
-        }
-        // REPLACE Statement: rows with the same key are deleted, whether or not the row before got a number.
-        ("references", [Outcome::Done(a), Outcome::Done(b)])
-            if sql.starts_with("DELETE FROM e") && sql.contains("LIMIT") && a.ok.affected <= b.ok.affected =>
-        {
-            Some("whether rows that went along with others count for LIMIT is open")
         }
         ("upserts", [Outcome::Done(_), Outcome::Refused(1062, message)])
             if sql.starts_with("REPLACE") && message.ends_with("for key 'PRIMARY'") =>

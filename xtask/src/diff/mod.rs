@@ -116,6 +116,8 @@ fn connect(address: &Address) -> Result<Connection, String> {
     Connection::connect(address, &options).map_err(|e| format!("{address:?}: {e:?}"))
 }
 
+const NATIVE_KEYS: &str = "SELECT @@innodb_native_foreign_keys";
+
 const SETUP: &[&str] = &[
     "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci",
     "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO'",
@@ -131,6 +133,11 @@ impl Pair {
         };
         let of_mariadb = version.texts().iter().flatten().any(|v| v.contains("MariaDB"));
         let reference = if of_mariadb { Reference::MariaDb } else { Reference::MySql };
+        // 8.4 leaves foreign keys to InnoDB.
+        let native = outcome(b.query(NATIVE_KEYS), "second", NATIVE_KEYS)?;
+        if matches!(native, Outcome::Done(rows) if rows.texts().iter().flatten().any(|v| v == "0")) {
+            return Err("MySQL 9 looks after foreign keys as 8.4 does with --innodb-native-foreign-keys=ON".into());
+        }
         let mut pair = Pair { reference, a, b, plain, addresses, database: database.into() };
         pair.prepare()?;
         Ok(pair)

@@ -1,7 +1,7 @@
 //! Differences between this server and MySQL 9.7 that are no fault of either, or one of MySQL's: each with its reason.
 
 use super::Outcome;
-use super::explained::{converts, differ_only, fewer_rows};
+use super::explained::{converts, differ_only, fewer_rows, of_order};
 
 /// Of any statement.
 pub(super) fn reason(sql: &str, outcomes: &[Outcome; 2]) -> Option<&'static str> {
@@ -88,8 +88,7 @@ pub(super) fn step(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'
         ("savepoints", [_, Outcome::Refused(1792, _)]) => {
             Some("MySQL's START TRANSACTION is READ ONLY where the transaction that it ends was")
         }
-        // 8.4 leaves them to InnoDB, with whose answers MariaDB's are compared.
-        ("references", _) => Some("MySQL 9's server looks after foreign keys, and not as InnoDB does"),
+        ("references", outcomes) => of_order(sql, outcomes),
         ("enumerated", [Outcome::Done(_), Outcome::Done(_)])
             if sql.contains(" JOIN n y ON x.") || sql.contains(" IN (") =>
         {

@@ -74,15 +74,14 @@ pub(super) fn check_rows(statement: &Statement, rows: &gannet_program::Rows, aft
         Statement::Set(items) => items.iter().try_for_each(|item| match item {
             SetItem::Variable { prefix: Some(prefix), at_at: false, .. } => {
                 let is = |word: &str| prefix.text.eq_ignore_ascii_case(word);
-                if is("OLD") && rows.old.is_some() {
+                if is("OLD") {
                     return Err(sql_err!(TrgCantChangeRow, "OLD", ""));
                 }
                 if is("NEW") && rows.new.is_some() && after {
                     return Err(sql_err!(TrgCantChangeRow, "NEW", "after "));
                 }
-                if is("OLD") || is("NEW") && rows.new.is_none() {
-                    let word = prefix.text.to_uppercase();
-                    return Err(sql_err!(TrgNoSuchRowInTrg, word, format_args!("on {}", rows.event)));
+                if is("NEW") && rows.new.is_none() {
+                    return Err(sql_err!(TrgNoSuchRowInTrg, "NEW", format_args!("on {}", rows.event)));
                 }
                 Ok(())
             }

@@ -17,7 +17,7 @@ use gannet_plan::explain::{Shown, TRADITIONAL_COLUMNS, analyzed, json, tradition
 use gannet_plan::plan::ResultColumn;
 use gannet_plan::{Plan, PlanKind};
 use gannet_schema::RowSource;
-use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, TypeId, Value, sql_err};
+use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, TypeId, Value, Warning, sql_err};
 use std::sync::Arc;
 
 /// Tables that change between planning and running: so often at most.
@@ -109,16 +109,21 @@ fn explain_statement(session: &mut Session, statement: &Statement, format: &str)
     session.state.last_query_cost = plan.cost();
     plan.warnings.iter().for_each(|w| session.running.diagnostics.warnings.push(w.clone()));
     let shown = opened(session, &plan, &params)?;
-    let rows = match format {
-        "TREE" => return Ok(one_text(&tree(&plan, true))),
-        "JSON" => one_text(&json(&plan, &shown)),
-        _ => table(&plan, &shown),
-    };
     if let Statement::Query(query) = statement {
         let notes = gannet_plan::explained(query, &session.state.snapshot, &session.plan_options(&[]))?;
-        notes.into_iter().for_each(|note| session.running.diagnostics.warnings.push(note));
+        // The tree tells of its windows, and says what the query has become.
+        let told = |note: &Warning| match note.code {
+            ErrorCode::Yes => format != "TREE",
+            ErrorCode::WindowExplainJson => format.starts_with("TRADITIONAL"),
+            _ => true,
+        };
+        notes.into_iter().filter(told).for_each(|note| session.running.diagnostics.warnings.push(note));
     }
-    Ok(rows)
+    Ok(match format {
+        "TREE" => one_text(&tree(&plan, true)),
+        "JSON" => one_text(&json(&plan, &shown)),
+        _ => table(&plan, &shown),
+    })
 }
 
 /// Opens the plan's tables as an execution does: with the values of the statement it is known which parts each scan

@@ -2,6 +2,7 @@
 
 use super::Session;
 use super::reply::Done;
+use super::text::show_options;
 use gannet_core::accounts::{
     self, Account, COLUMN_LEVEL, ColumnGrant, Grants, Name, Privilege, Privileges, ProxyGrant, ROUTINE_LEVEL, Require,
     RoleGrant, RoutineGrant, SCHEMA_LEVEL, TABLE_LEVEL,
@@ -9,6 +10,7 @@ use gannet_core::accounts::{
 use gannet_core::vars::Live;
 use gannet_parser::ast::{self, GrantItems, GrantLevel, GrantObject};
 use gannet_schema::RoutineKind;
+use gannet_schema::show::requoted;
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Result, SqlError, sql_err};
 use std::sync::Arc;
@@ -473,7 +475,7 @@ pub(crate) fn show_create_user(session: &Session, a: &Account) -> String {
         }
         false => format!(" AS '{}'", quote(&String::from_utf8_lossy(&auth))),
     };
-    create_user(a, &hash)
+    requoted(&create_user(a, &hash), &show_options(session))
 }
 
 fn quote(s: &str) -> String {
@@ -488,9 +490,11 @@ fn nonexisting(target: &Target, name: &Name) -> SqlError {
     }
 }
 
-/// Takes privileges away. `None`: there is nothing to take from.
+/// Takes privileges away. `None`: one of them was not granted there. Of ALL on a schema or table some are enough, and
+/// on all of the server none has to be.
 fn remove(g: &mut Grants, w: &Wanted, partially: bool) -> Option<()> {
     let taken = w.set;
+    let granted = |held: Privileges| w.all || held.contains(taken);
     match &w.target {
         Target::Global => {
             g.global = g.global.without(taken);
@@ -499,10 +503,15 @@ fn remove(g: &mut Grants, w: &Wanted, partially: bool) -> Option<()> {
             Some(())
         }
         Target::Schema(s) => {
-            let found = g.edit_schema(s, false, |p| *p = p.without(taken));
             let restricted = g.global.and(taken);
-            if !partially || restricted == Privileges::NONE {
-                return found;
+            let restricts = partially && restricted != Privileges::NONE;
+            let mut all = true;
+            let found = g.edit_schema(s, false, |p| {
+                all = granted(*p);
+                *p = p.without(taken);
+            });
+            if !restricts {
+                return found.filter(|()| all);
             }
             g.restrict(s, |p| *p = p.with(restricted));
             Some(())
@@ -510,12 +519,17 @@ fn remove(g: &mut Grants, w: &Wanted, partially: bool) -> Option<()> {
         Target::Table(s, t) => {
             let mut found = true;
             g.edit_table(s, t, false, |t| {
+                let of_columns = t.columns.iter().fold(t.privileges, |all, c| all.with(c.privileges));
+                found &= granted(of_columns);
                 t.privileges = t.privileges.without(taken);
                 // Privileges revoked from the table are revoked from its columns, too.
                 t.columns.iter_mut().for_each(|c| c.privileges = c.privileges.without(taken));
                 for (column, set) in &w.columns {
                     match t.columns.iter_mut().find(|c| gannet_schema::names::eq_name(&c.column, column)) {
-                        Some(c) => c.privileges = c.privileges.without(*set),
+                        Some(c) => {
+                            found &= c.privileges.contains(*set);
+                            c.privileges = c.privileges.without(*set);
+                        }
                         None => found = false,
                     }
                 }
@@ -525,9 +539,10 @@ fn remove(g: &mut Grants, w: &Wanted, partially: bool) -> Option<()> {
         Target::Routine(s, n, function) => {
             let here = |r: &&mut RoutineGrant| r.schema == *s && r.name == *n && r.function == *function;
             let r = g.routines.iter_mut().find(here)?;
+            let all = r.privileges.contains(taken);
             r.privileges = r.privileges.without(taken);
             g.routines.retain(|r| r.privileges != Privileges::NONE);
-            Some(())
+            all.then_some(())
         }
     }
 }

@@ -43,6 +43,7 @@ impl Session {
             client: self.settings.charsets.client,
             markers,
             div_precision_increment: self.settings.exec.div_precision_increment,
+            default_week_format: self.settings.exec.default_week_format,
             group_concat_max_len: self.settings.exec.group_concat_max_len,
             locale: self.settings.exec.locale,
             time_zone: &self.settings.exec.time_zone,

@@ -262,13 +262,16 @@ pub(crate) fn create_trigger(session: &mut Session, create: &CreateTrigger) -> R
             Ok(table) => table.clone(),
             Err(e) => return Err(CatalogError::Sql(e)),
         };
-        if s.state.snapshot.trigger(&schema, &create.name.name).is_some() {
-            let error = sql_err!(TrgAlreadyExists);
-            if create.existence.if_exists {
-                s.note(&error);
-                return Ok(());
-            }
-            return Err(CatalogError::Sql(error));
+        if let Some((on, found)) = s.state.snapshot.trigger(&schema, &create.name.name) {
+            return Err(CatalogError::Sql(match create.existence.if_exists {
+                true if on.id == table.id => {
+                    let note = sql_err!(TriggerAlreadyExists, found.name, on.schema, on.name);
+                    s.note(&note);
+                    return Ok(());
+                }
+                true => sql_err!(TriggerOnOtherTable, on.schema, found.name),
+                false => sql_err!(TrgAlreadyExists),
+            }));
         }
         check_trigger(s, &table, event, create).map_err(CatalogError::Sql)?;
         let trigger = Trigger {

@@ -9,7 +9,7 @@ use super::reply::Done;
 use super::reply::Reply;
 use super::reply::{RowsSink, plain_column};
 use super::state::{text, unsupported};
-use super::text::{lex_mode, parse_error};
+use super::text::{lex_mode, parse_error, show_options};
 use super::{explain, grants, planning, show_programs};
 use crate::virt;
 use gannet_catalog::StoredTable;
@@ -19,7 +19,7 @@ use gannet_parser::ast::{self, Ident, ObjectName, Show, ShowFilter, ShowKind, St
 use gannet_plan::Plan;
 use gannet_plan::plan::ResultColumn;
 use gannet_schema::RoutineKind;
-use gannet_schema::show::{ShowOptions, show_create_schema, show_create_table};
+use gannet_schema::show::{ShowOptions, requoted, show_create_schema, show_create_table};
 use gannet_telemetry::{Counter, count};
 use gannet_types::collation::LikePattern;
 use gannet_types::{CollationId, ErrorCode, Level, Result, SqlError, SqlMode, SqlType, TypeId, Value, sql_err};
@@ -393,13 +393,15 @@ fn show_direct(session: &mut Session, kind: &ShowKind) -> Result<RowsSink> {
             Ok(table(columns, vec![vec![text(&schema.name), text(&sql)]]))
         }
         ShowKind::CreateUser(account) => {
-            let a = account_of(session, account)?;
+            let missing = |name: &accounts::Name| sql_err!(CannotUser, "SHOW CREATE USER", name.quoted());
+            let a = account_of(session, account, missing)?;
             let head = format!("CREATE USER for {}", a.name());
             Ok(table(vec![column(&head, 4096)], vec![vec![text(&grants::show_create_user(session, &a))]]))
         }
         ShowKind::Grants { user, using, .. } => {
             count(Counter::ComShowGrants);
-            let a = account_of(session, user.as_ref().unwrap_or(&ast::Account::CurrentUser))?;
+            let missing = |name: &accounts::Name| sql_err!(NonexistingGrant, name.user, name.host);
+            let a = account_of(session, user.as_ref().unwrap_or(&ast::Account::CurrentUser), missing)?;
             let mut roles: Vec<accounts::Name> = using.iter().map(|r| session.account_name(r)).collect();
             let granted = session.server.accounts.roles_of(&a);
             if let Some(n) = roles.iter().find(|n| !granted.contains(n)) {
@@ -527,17 +529,6 @@ fn name_value(session: &mut Session, what: &str, scope: VarScope, filter: Option
     rows
 }
 
-fn show_options(session: &Session) -> ShowOptions {
-    let ansi = session.settings.exec.sql_mode.contains(SqlMode::ANSI_QUOTES);
-    ShowOptions {
-        quote: if ansi { '"' } else { '`' },
-        is_keyword: |word| gannet_parser::keyword::lookup(word.as_bytes()) != gannet_parser::keyword::Kw::NoKeyword,
-        always_quote: session.state.vars[gannet_core::vars::Live::SqlQuoteShowCreate].as_bool(),
-        without_generated_key: !session.state.vars[gannet_core::vars::Live::ShowGipk].as_bool(),
-        ..ShowOptions::default()
-    }
-}
-
 fn show_table_definition(session: &mut Session, name: &ObjectName) -> Result<RowsSink> {
     count(Counter::ComShowCreateTable);
     let shown = table_of(session, name).map_err(|e| match e.code() {
@@ -577,15 +568,18 @@ fn show_create_view(session: &mut Session, t: &gannet_schema::Table) -> Result<R
     if let Some(error) = planning::view_error(session, t) {
         session.running.diagnostics.warnings.push(error.to_warning(gannet_types::Level::Warning));
     }
-    let mut sql = String::from("CREATE ALGORITHM=");
-    sql.push_str(match view.algorithm {
+    let options = show_options(session);
+    let algorithm = match view.algorithm {
         gannet_schema::ViewAlgorithm::Undefined => "UNDEFINED",
         gannet_schema::ViewAlgorithm::Merge => "MERGE",
         gannet_schema::ViewAlgorithm::Temptable => "TEMPTABLE",
-    });
-    let (user, host) = (ident(&view.definer.0), ident(&view.definer.1));
-    sql.push_str(&format!(" DEFINER={user}@{host} SQL SECURITY "));
-    sql.push_str(if view.invoker { "INVOKER VIEW " } else { "DEFINER VIEW " });
+    };
+    let definer = format!("{}@{}", ident(&view.definer.0), ident(&view.definer.1));
+    let security = if view.invoker { "INVOKER" } else { "DEFINER" };
+    let mut sql = match options.standard {
+        true => "CREATE VIEW ".to_owned(),
+        false => format!("CREATE ALGORITHM={algorithm} DEFINER={definer} SQL SECURITY {security} VIEW "),
+    };
     let here = session.state.database.as_deref() == Some(&t.schema);
     if !here {
         sql.push_str(&format!("{}.", ident(&t.schema)));
@@ -603,19 +597,20 @@ fn show_create_view(session: &mut Session, t: &gannet_schema::Table) -> Result<R
         Some(gannet_schema::CheckOption::Local) => " WITH LOCAL CHECK OPTION",
         Some(gannet_schema::CheckOption::Cascaded) => " WITH CASCADED CHECK OPTION",
     });
+    let sql = requoted(&sql, &options);
     let collation = view.collation.get();
-    let columns = vec![
-        column("View", 64),
-        column("Create View", 1024),
-        column("character_set_client", 32),
-        column("collation_connection", 32),
-    ];
+    let columns = [("View", 64), ("Create View", 1024), ("character_set_client", 32), ("collation_connection", 32)];
+    let columns = columns.map(|(name, width)| column(name, width)).into();
     let row = vec![text(&t.name), text(&sql), text(collation.charset.name()), text(collation.name)];
     Ok(table(columns, vec![row]))
 }
 
 /// An account for SHOW GRANTS and SHOW CREATE USER: one's own, or any with SELECT on mysql.
-fn account_of(session: &Session, account: &ast::Account) -> Result<std::sync::Arc<accounts::Account>> {
+fn account_of(
+    session: &Session,
+    account: &ast::Account,
+    missing: fn(&accounts::Name) -> SqlError,
+) -> Result<std::sync::Arc<accounts::Account>> {
     let name = session.account_name(account);
     let own = &session.state.account;
     let mine =
@@ -624,7 +619,7 @@ fn account_of(session: &Session, account: &ast::Account) -> Result<std::sync::Ar
         return Err(sql_err!(DbaccessDenied, own.user, own.host, "mysql"));
     }
     let found = session.server.accounts.get(&name.user, &name.host);
-    found.ok_or_else(|| sql_err!(NonexistingGrant, name.user, name.host))
+    found.ok_or_else(|| missing(&name))
 }
 
 fn processlist(session: &mut Session, full: bool) -> RowsSink {

@@ -3,9 +3,11 @@
 use super::Session;
 use super::reply::{RowsSink, plain_column};
 use super::state::text;
+use super::text::{quoted_by, show_options};
 use gannet_core::accounts::{Access, Privilege};
 use gannet_parser::ast::ObjectName;
 use gannet_plan::plan::ResultColumn;
+use gannet_schema::show::{ShowOptions, requoted};
 use gannet_schema::{Event, EventSchedule, EventStatus, Made, Routine, RoutineKind, Table, Trigger};
 use gannet_types::{Result, SqlMode, SqlType, TimeZone, Timestamp, TypeId, Value, sql_err};
 
@@ -34,6 +36,11 @@ pub(crate) fn mode_of(made: &Made) -> String {
     SqlMode::from_bits(made.sql_mode).unwrap_or_default().to_string()
 }
 
+/// Names are quoted as under the `sql_mode` of the creation.
+fn own_options(session: &Session, made: &Made) -> ShowOptions {
+    quoted_by(session, SqlMode::from_bits(made.sql_mode).unwrap_or_default())
+}
+
 /// A type as RETURNS shows it, with its character set.
 pub(crate) fn type_text(ty: &SqlType) -> String {
     let mut out = ty.to_string();
@@ -47,8 +54,9 @@ pub(crate) fn type_text(ty: &SqlType) -> String {
 }
 
 /// CREATE PROCEDURE or CREATE FUNCTION.
-pub(crate) fn create_routine(routine: &Routine) -> Result<String> {
-    let mut out = format!("CREATE {} {} {}(", definer(&routine.made), routine.kind.word(), ticked(&routine.name));
+pub(crate) fn create_routine(routine: &Routine, options: &ShowOptions) -> Result<String> {
+    let head = format!("CREATE {} {} {}(", definer(&routine.made), routine.kind.word(), ticked(&routine.name));
+    let mut out = requoted(&head, options);
     out += &routine.params;
     out.push(')');
     if routine.kind == RoutineKind::Function {
@@ -74,16 +82,16 @@ pub(crate) fn create_routine(routine: &Routine) -> Result<String> {
 }
 
 /// CREATE TRIGGER.
-pub(crate) fn create_trigger(table: &Table, trigger: &Trigger) -> String {
+pub(crate) fn create_trigger(table: &Table, trigger: &Trigger, options: &ShowOptions) -> String {
     let time = if trigger.after { "AFTER" } else { "BEFORE" };
-    format!(
-        "CREATE {} TRIGGER {} {time} {} ON {} FOR EACH ROW {}",
+    let head = format!(
+        "CREATE {} TRIGGER {} {time} {} ON {} FOR EACH ROW ",
         definer(&trigger.made),
         ticked(&trigger.name),
         trigger.event.word(),
         ticked(&table.name),
-        trigger.body
-    )
+    );
+    requoted(&head, options) + &trigger.body
 }
 
 /// An instant in a zone, as text.
@@ -95,8 +103,9 @@ pub(crate) fn instant_text(us: i64, zone: &TimeZone) -> String {
 }
 
 /// CREATE EVENT, with STARTS filled in.
-pub(crate) fn create_event(event: &Event, zone: &TimeZone) -> String {
-    let mut out = format!("CREATE {} EVENT {} ON SCHEDULE ", definer(&event.made), ticked(&event.name));
+pub(crate) fn create_event(event: &Event, zone: &TimeZone, options: &ShowOptions) -> String {
+    let head = format!("CREATE {} EVENT {} ON SCHEDULE ", definer(&event.made), ticked(&event.name));
+    let mut out = requoted(&head, options);
     match &event.schedule {
         EventSchedule::At(at) => out += &format!("AT '{}'", instant_text(*at, zone)),
         EventSchedule::Every { amount, unit, starts, ends } => {
@@ -164,7 +173,8 @@ pub(crate) fn show_create_routine(session: &mut Session, kind: RoutineKind, name
     if !readable && !some.has(Privilege::Execute) {
         return Err(missing());
     }
-    let sql = if readable { text(&create_routine(&routine)?) } else { Value::Null };
+    let options = own_options(session, &routine.made);
+    let sql = if readable { text(&create_routine(&routine, &options)?) } else { Value::Null };
     let (head, body) = if function { ("Function", "Create Function") } else { ("Procedure", "Create Procedure") };
     let columns = vec![column(head, 64), column("sql_mode", 256), column(body, 1024)];
     let row = vec![text(&routine.name), text(&mode_of(&routine.made)), sql];
@@ -183,7 +193,8 @@ pub(crate) fn show_create_trigger(session: &mut Session, name: &ObjectName) -> R
     };
     session.require_on_table(Privilege::Trigger.into(), &schema, &table.name)?;
     let columns = vec![column("Trigger", 64), column("sql_mode", 256), column("SQL Original Statement", 1024)];
-    let row = vec![text(&trigger.name), text(&mode_of(&trigger.made)), text(&create_trigger(table, trigger))];
+    let sql = create_trigger(table, trigger, &own_options(session, &trigger.made));
+    let row = vec![text(&trigger.name), text(&mode_of(&trigger.made)), text(&sql)];
     let mut sink = one_row(columns, row, &trigger.made);
     sink.columns.push(plain_column("Created", SqlType::temporal(TypeId::Timestamp, 2)));
     let created = i64::try_from(trigger.made.created_us / 10_000 * 10_000).unwrap_or(0);
@@ -202,7 +213,11 @@ pub(crate) fn show_create_event(session: &mut Session, name: &ObjectName) -> Res
     let zone = zone_of(&event, &session.server.facts.system_zone);
     let columns =
         vec![column("Event", 64), column("sql_mode", 256), column("time_zone", 64), column("Create Event", 1024)];
-    let row =
-        vec![text(&event.name), text(&mode_of(&event.made)), text(&event.zone), text(&create_event(&event, &zone))];
+    let mut options = own_options(session, &event.made);
+    if options.quote == '`' {
+        options = show_options(session);
+    }
+    let sql = create_event(&event, &zone, &options);
+    let row = vec![text(&event.name), text(&mode_of(&event.made)), text(&event.zone), text(&sql)];
     Ok(one_row(columns, row, &event.made))
 }

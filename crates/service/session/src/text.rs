@@ -1,6 +1,9 @@
 //! The text of statements: how it is read, and how logs show it.
 
+use super::Session;
+use gannet_core::vars::Live;
 use gannet_parser::{ErrorKind, LexMode, ParseError};
+use gannet_schema::show::ShowOptions;
 use gannet_types::{ErrorCode, SqlError, SqlMode, sql_err};
 
 /// Characters of a statement's digest text in the log.
@@ -44,4 +47,21 @@ pub fn in_log(statement: &[u8], mode: gannet_parser::LexMode) -> String {
 /// statement.
 pub fn shown_digest(normal: &str) -> String {
     gannet_functions::sha256_hex(normal.as_bytes())
+}
+
+/// How SHOW CREATE quotes names in the session.
+pub(crate) fn show_options(session: &Session) -> ShowOptions {
+    quoted_by(session, session.settings.exec.sql_mode)
+}
+
+/// The options of another `sql_mode` than the session's: a program is shown with the quotes of its own.
+pub(crate) fn quoted_by(session: &Session, mode: SqlMode) -> ShowOptions {
+    ShowOptions {
+        quote: if mode.contains(SqlMode::ANSI_QUOTES) { '"' } else { '`' },
+        standard: mode.contains(SqlMode::ANSI),
+        is_keyword: |word| gannet_parser::keyword::lookup(word.as_bytes()) != gannet_parser::keyword::Kw::NoKeyword,
+        always_quote: session.state.vars[Live::SqlQuoteShowCreate].as_bool(),
+        without_generated_key: !session.state.vars[Live::ShowGipk].as_bool(),
+        ..ShowOptions::default()
+    }
 }

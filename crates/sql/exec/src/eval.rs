@@ -356,8 +356,11 @@ pub(crate) fn constant_date(constant: &Expr, value: &mut Value, with: TypeId, cx
         _ => return Ok(()),
     };
     if matches!(constant.kind, ExprKind::Literal(_) | ExprKind::Param(_)) && matches!(value, Value::Str(..)) {
+        let shared = cx.shared;
+        let first = |text: &str| shared.tells_first(ErrorCode::TruncatedWrongValue, Told::Name(text.into()));
+        let mut context = cx.eval_context();
         let (at, fsp) =
-            gannet_types::convert::constant_datetime(value.as_ref(), wanted, &mut cx.eval_context().conversion())?;
+            gannet_types::convert::constant_datetime(value.as_ref(), wanted, first, &mut context.conversion())?;
         *value = Value::DateTime(at, fsp);
     }
     Ok(())
@@ -379,15 +382,21 @@ pub(crate) fn read_constants(cx: &mut Cx<'_, '_>) -> Result<()> {
     Ok(())
 }
 
-/// Reads the texts of the statement that are compared with dates, before any row. Error 1525.
+/// Reads the texts of the statement that are compared with dates and times, before any row, and tells what is wrong
+/// with them: rows do not tell it again. Errors 1525 and, in strict changes, 1292.
 pub(crate) fn read_dates<'p>(cx: &mut Cx<'_, 'p>) -> Result<()> {
-    let mark = cx.warnings.mark();
+    let strict = is_strict(cx);
     for date in &cx.shared.plan.dates {
-        let mut value = eval(&date.text, &Batch::one_empty_row(), 0, cx)?;
-        constant_date(&date.text, &mut value, date.with, cx)?;
+        let value = eval(&date.text, &Batch::one_empty_row(), 0, cx)?;
+        let Value::Str(text, _) = &value else { continue };
+        let text = String::from_utf8_lossy(text).into();
+        cx.shared.tells_first(ErrorCode::TruncatedWrongValue, Told::Name(text));
+        let mut context = cx.eval_context();
+        let mut conversion = context.conversion();
+        conversion.strict = strict;
+        let column = date.column.as_deref();
+        gannet_types::convert::tell_date_text(value.as_ref(), date.with, column, &mut conversion)?;
     }
-    // The rows that are compared with them warn.
-    cx.warnings.back_to(mark);
     Ok(())
 }
 
@@ -594,7 +603,7 @@ fn in_list<'p>(
     cx: &mut Cx<'_, 'p>,
 ) -> Result<Option<bool>> {
     let mut answer = if wanted.is_null() { None } else { Some(false) };
-    let texts = matches!(by, Comparison::Double | Comparison::Decimal) && list.iter().all(Expr::is_written_text);
+    let texts = matches!(by, Comparison::Double | Comparison::Decimal) && list.iter().all(Expr::is_text_given);
     for candidate in list {
         let mut value = eval(candidate, batch, row, cx)?;
         if texts {

@@ -3,12 +3,12 @@
 use crate::{
     batch::{Batch, Column},
     context::Cx,
-    eval,
+    convert, eval,
 };
 use gannet_plan::TableExprs;
 use gannet_plan::expr::{Expr, ExprKind};
 use gannet_plan::physical::{Op, PartFilter, PartScan, Physical, TableScan};
-use gannet_plan::plan::PlanKind;
+use gannet_plan::plan::{Insert, InsertSource, PlanKind};
 use gannet_plan::prune::{Evaluate, PartSet, number_of, placing, prune};
 use gannet_schema::Table;
 use gannet_schema::partition::{Method, Numbers};
@@ -170,7 +170,7 @@ pub fn shown_parts<'p>(cx: &mut Cx<'_, 'p>) -> Result<gannet_plan::explain::Show
                 let zone: &TimeZone = &cx.shared.settings.time_zone;
                 prune(table, how, None, zone, &mut Pruning { slot: slot as usize, running: false, cx })?
             }
-            None => PartSet::all(parts.len()),
+            None => inserted(slot, cx).unwrap_or_else(|| PartSet::all(parts.len())),
         };
         let only = plan.tables[slot as usize].only.as_deref();
         let named = |n: &u32| only.is_none_or(|only| only.contains(n));
@@ -178,6 +178,46 @@ pub fn shown_parts<'p>(cx: &mut Cx<'_, 'p>) -> Result<gannet_plan::explain::Show
         shown.insert(slot, names.collect());
     }
     Ok(shown)
+}
+
+/// The parts of an INSERT's rows, where the statement has all values that place them.
+fn inserted<'p>(slot: u32, cx: &mut Cx<'_, 'p>) -> Option<PartSet> {
+    let plan = cx.shared.plan;
+    let PlanKind::Insert(insert) = &plan.kind else { return None };
+    let InsertSource::Values(rows) = &insert.source else { return None };
+    let table = &*plan.tables[slot as usize].table;
+    if !insert.on_duplicate.is_empty() || !table.triggers.is_empty() {
+        return None;
+    }
+    let warned = cx.warnings.mark();
+    let parts = each_part(slot, insert, rows, cx);
+    cx.warnings.back_to(warned);
+    parts
+}
+
+fn each_part<'p>(
+    slot: u32,
+    insert: &'p Insert,
+    rows: &'p [Box<[Option<Expr>]>],
+    cx: &mut Cx<'_, 'p>,
+) -> Option<PartSet> {
+    let table = &*cx.shared.plan.tables[slot as usize].table;
+    let parts = table.partitions.as_ref()?;
+    let mut set = PartSet::none(parts.len());
+    for list in rows {
+        let mut row = vec![Value::Null; table.columns.len()];
+        for column in parts.columns() {
+            let place = insert.columns.iter().position(|c| c == column)?;
+            let value = list[place].as_ref().filter(|e| e.is_execution_constant())?;
+            let value = eval::eval(value, &Batch::one_empty_row(), 0, cx).ok()?;
+            let column = *column as usize;
+            if !value.is_null() {
+                row[column] = convert::store(value.as_ref(), &table.name, &table.columns[column], 1, cx).ok()?;
+            }
+        }
+        set.insert(number_of_row(slot as usize, &row, cx).ok()???);
+    }
+    Some(set)
 }
 
 fn collect<'p>(node: &'p Physical, scans: &mut Vec<&'p TableScan>) {

@@ -9,9 +9,7 @@ use gannet_base::sync::{
     atomic::{AtomicU64, Ordering},
 };
 use gannet_types::gtid::{GtidSet, Uuid};
-use gannet_types::{
-    CollationId, ErrorCode, Level, Result, SqlError, SqlType, TypeId, Value, charset::Charset, sql_err,
-};
+use gannet_types::{CollationId, ErrorCode, Level, Result, SqlError, SqlType, Value, charset::Charset, sql_err};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// 100-nanosecond intervals between 1582-10-15 and 1970-01-01.
@@ -362,21 +360,21 @@ fn inet6_ntoa(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
     Ok(string(call, shown.as_bytes()))
 }
 
-fn is_address_rule(_: RuleContext, _: &[ArgInfo<'_>]) -> Result<SqlType> {
-    Ok(rules::int_of(1, true))
+fn is_address_rule(_: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
+    Ok(rules::int_of(1, args[0].ty.nullable))
 }
 
 fn is_ipv4(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    Ok(Value::from(!args[0].is_null() && parse_ipv4(&own_text(call, args, 0)).is_some()))
+    Ok(Value::from(parse_ipv4(&own_text(call, args, 0)).is_some()))
 }
 
 fn is_ipv6(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
-    Ok(Value::from(!args[0].is_null() && parse_ipv6(&own_text(call, args, 0)).is_some()))
+    Ok(Value::from(parse_ipv6(&own_text(call, args, 0)).is_some()))
 }
 
 /// Sixteen bytes of an address, from a binary argument.
 fn ipv6_bytes(call: Call<'_>, args: &[Value]) -> Option<[u8; 16]> {
-    if args[0].is_null() || call.args[0].id == TypeId::Null || !call.args[0].id.is_binary_string() {
+    if !call.args[0].id.is_binary_string() {
         return None;
     }
     own_text(call, args, 0)[..].try_into().ok()
@@ -438,11 +436,10 @@ pub(crate) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("INET_NTOA", 1, 1, inet_ntoa_rule, inet_ntoa, "IPv4 address of a number.").numbers_at(&[0]),
     FunctionDef::new("INET6_ATON", 1, 1, inet6_aton_rule, inet6_aton, "Bytes of an IPv6 or IPv4 address."),
     FunctionDef::new("INET6_NTOA", 1, 1, inet6_ntoa_rule, inet6_ntoa, "Address of 16 or 4 bytes."),
-    FunctionDef::new("IS_IPV4", 1, 1, is_address_rule, is_ipv4, "Is the text an IPv4 address?").sees_null(),
-    FunctionDef::new("IS_IPV6", 1, 1, is_address_rule, is_ipv6, "Is the text an IPv6 address?").sees_null(),
-    FunctionDef::new("IS_IPV4_COMPAT", 1, 1, is_address_rule, is_ipv4_compat, "Are the bytes `::a.b.c.d`?").sees_null(),
-    FunctionDef::new("IS_IPV4_MAPPED", 1, 1, is_address_rule, is_ipv4_mapped, "Are the bytes `::ffff:a.b.c.d`?")
-        .sees_null(),
+    FunctionDef::new("IS_IPV4", 1, 1, is_address_rule, is_ipv4, "Is the text an IPv4 address?"),
+    FunctionDef::new("IS_IPV6", 1, 1, is_address_rule, is_ipv6, "Is the text an IPv6 address?"),
+    FunctionDef::new("IS_IPV4_COMPAT", 1, 1, is_address_rule, is_ipv4_compat, "Are the bytes `::a.b.c.d`?"),
+    FunctionDef::new("IS_IPV4_MAPPED", 1, 1, is_address_rule, is_ipv4_mapped, "Are the bytes `::ffff:a.b.c.d`?"),
 ];
 
 #[cfg(test)]
@@ -511,7 +508,7 @@ mod tests {
             ("IS_IPV4('10.0.5.256')", "0"),
             ("IS_IPV6('10.0.5.9')", "0"),
             ("IS_IPV6('::1')", "1"),
-            ("IS_IPV4(NULL)", "0"),
+            ("IS_IPV4(NULL)", "NULL"),
             ("IS_IPV4_COMPAT(INET6_ATON('::10.0.5.9'))", "1"),
             ("IS_IPV4_MAPPED(INET6_ATON('::ffff:10.0.5.9'))", "1"),
             ("IS_IPV4_MAPPED(INET6_ATON('::10.0.5.9'))", "0"),

@@ -248,7 +248,7 @@ fn pad(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], name: &str, in_
     }
     let each = charset.char_count(&pad) as u64;
     if each == 0 {
-        return Ok(string(call, &b""[..]));
+        return Ok(string(call, &text[..]));
     }
     let missing = count - have;
     let filler = |out: &mut Vec<u8>| {
@@ -604,7 +604,7 @@ mod tests {
             ("LPAD('hi', 1, '??')", "h"),
             ("LPAD('hi', 7, 'xyz')", "xyzxyhi"),
             ("RPAD('hi', 7, 'äö')", "hiäöäöä"),
-            ("LPAD('a', 5, '')", ""),
+            ("LPAD('a', 5, '')", "a"),
             ("LPAD('a', 0, '')", ""),
             ("LPAD('a', -1, 'x')", "NULL"),
             ("LPAD('a', 9223372036854775807, 'x')", "NULL !1301"),

@@ -57,6 +57,19 @@ pub(crate) struct Arena {
     pub(crate) date_numbers: Vec<crate::plan::DateNumber>,
     /// Those of [`crate::plan::Plan::number_texts`] that are members of lists.
     pub(crate) listed_texts: Vec<Expr>,
+    /// Texts of literals that are written in the statement: others came out of folding.
+    pub(crate) written: Vec<gannet_types::Value>,
+}
+
+impl Arena {
+    /// A text that stands in the statement.
+    pub(crate) fn is_written_text(&self, e: &Expr) -> bool {
+        e.ty.id.is_string()
+            && match &e.kind {
+                ExprKind::Literal(value) => self.written.contains(value),
+                kind => matches!(kind, ExprKind::Param(_)),
+            }
+    }
 }
 
 /// Height and nodes of an expression.

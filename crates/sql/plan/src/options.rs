@@ -30,7 +30,9 @@ pub struct PlanOptions<'a> {
     pub passes: Passes,
     /// Types of user and system variables.
     pub variables: Option<&'a dyn VariableTypes>,
-    /// default_week_format, div_precision_increment: baked into result types.
+    /// default_week_format, which the texts of views name.
+    pub default_week_format: u8,
+    /// div_precision_increment: baked into result types.
     pub div_precision_increment: u8,
     /// group_concat_max_len: the same.
     pub group_concat_max_len: u64,
@@ -196,6 +198,7 @@ impl<'a> PlanOptions<'a> {
             passes: Passes::ALL,
             variables: None,
             div_precision_increment: 4,
+            default_week_format: 0,
             group_concat_max_len: 1024,
             locale: Locale::ENGLISH,
             time_zone: &TimeZone::UTC,

@@ -74,6 +74,8 @@ pub struct DateText {
     pub text: Expr,
     /// The type of what it is compared with.
     pub with: TypeId,
+    /// The column that it alone is compared with: it is read as if it were stored there.
+    pub column: Option<Box<str>>,
 }
 
 /// A literal or parameter that is a number, and the column that it is compared with.

@@ -301,7 +301,7 @@ fn used_tables(builder: &Builder<'_>) -> Result<Vec<PlanTable>> {
 /// The texts that are compared with dates.
 fn date_texts(builder: &mut Builder<'_>) -> Result<Box<[DateText]>> {
     let dates = builder.arena.dates.iter();
-    dates.map(|d| Ok(DateText { text: builder.lower(&d.text, &[])?, with: d.with })).collect()
+    dates.map(|d| Ok(DateText { text: builder.lower(&d.text, &[])?, ..d.clone() })).collect()
 }
 
 /// The numbers that are compared with columns of dates and times.

@@ -126,8 +126,8 @@ impl Expr {
         })
     }
 
-    /// A text that stands in the statement.
-    pub fn is_written_text(&self) -> bool {
+    /// A text that is a literal, or was folded to one, or a parameter.
+    pub fn is_text_given(&self) -> bool {
         self.ty.id.is_string() && matches!(self.kind, ExprKind::Literal(_) | ExprKind::Param(_))
     }
 

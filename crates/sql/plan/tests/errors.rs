@@ -60,7 +60,7 @@ fn binder_errors() {
         ),
         (
             "select b from t1 group by b order by c",
-            "1055 Expression #1 of ORDER BY is not in GROUP BY clause and contains nonaggregated column 'test.t1.c' which is not functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by",
+            "1055 Expression #1 of ORDER BY clause is not in GROUP BY clause and contains nonaggregated column 'test.t1.c' which is not functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by",
         ),
         (
             "select a, count(*) from t1",

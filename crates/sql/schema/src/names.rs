@@ -3,6 +3,7 @@
 //! As MySQL on Linux (`lower_case_table_names` = 0): schema and table names are compared byte by byte, names of
 //! columns, indexes, aliases and everything else ignore case.
 
+pub use gannet_types::quote_text;
 use gannet_types::{ErrorCode, Result, SqlError};
 use std::borrow::Cow;
 
@@ -105,21 +106,4 @@ pub fn quote_identifier(out: &mut String, name: &str, quote: char) {
         out.push(c);
     }
     out.push(quote);
-}
-
-/// Appends text between single quotes as SHOW CREATE TABLE does: quotes doubled, backslash, NUL, newline and carriage
-/// return escaped.
-pub fn quote_text(out: &mut String, text: &str) {
-    out.push('\'');
-    for c in text.chars() {
-        match c {
-            '\'' => out.push_str("''"),
-            '\\' => out.push_str("\\\\"),
-            '\0' => out.push_str("\\0"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            c => out.push(c),
-        }
-    }
-    out.push('\'');
 }

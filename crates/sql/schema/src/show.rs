@@ -27,6 +27,8 @@ pub struct ShowOptions {
     pub with_schema: bool,
     /// A generated primary key is left out, with its column.
     pub without_generated_key: bool,
+    /// `sql_mode` has ANSI: options of tables and views that are MySQL's own are left out.
+    pub standard: bool,
 }
 
 impl Default for ShowOptions {
@@ -38,6 +40,7 @@ impl Default for ShowOptions {
             next_auto_increment: 0,
             with_schema: false,
             without_generated_key: false,
+            standard: false,
         }
     }
 }
@@ -54,6 +57,39 @@ fn name(out: &mut String, text: &str, options: &ShowOptions) {
     } else {
         out.push_str(text);
     }
+}
+
+/// A text whose names are in backticks, with its names as the options want them.
+pub fn requoted(text: &str, options: &ShowOptions) -> String {
+    if options.quote == '`' && options.always_quote {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        if c != '`' && c != '\'' {
+            out.push(c);
+            continue;
+        }
+        let (mut inside, mut raw) = (String::new(), String::from(c));
+        while let Some(d) = rest.next() {
+            raw.push(d);
+            let next = rest.clone().next();
+            if (d == '\\' && c == '\'') || (d == c && next == Some(c)) {
+                raw.extend(next);
+                inside.extend(rest.next());
+            } else if d == c {
+                break;
+            } else {
+                inside.push(d);
+            }
+        }
+        match c {
+            '`' => name(&mut out, &inside, options),
+            _ => out.push_str(&raw),
+        }
+    }
+    out
 }
 
 /// The table option that SHOW CREATE TABLE prints in a comment of its own, before the engine.
@@ -91,6 +127,18 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
         }
     }
     out.push_str("\n)");
+    if !options.standard {
+        write_options(&mut out, table, options.next_auto_increment * u64::from(left_out == 0));
+    }
+    if let Some(parts) = &table.partitions {
+        let plain = ShowOptions { always_quote: false, ..*options };
+        write_partitioning(&mut out, parts.definition(), &|out, text| name(out, text, &plain));
+    }
+    out
+}
+
+/// What follows behind the columns; partitions come behind that.
+fn write_options(out: &mut String, table: &Table, next_auto_increment: u64) {
     if let Some((_, space)) = table.options.create_options.iter().find(|(option, _)| **option == *TABLESPACE) {
         let _ = write!(out, " /*!50100 TABLESPACE {space} */");
     }
@@ -100,8 +148,8 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
     }
     let engine = if &*table.schema == "performance_schema" { "PERFORMANCE_SCHEMA" } else { "InnoDB" };
     let _ = write!(out, " ENGINE={engine}");
-    if options.next_auto_increment > 1 && left_out == 0 && table.auto_column.is_some() {
-        let _ = write!(out, " AUTO_INCREMENT={}", options.next_auto_increment);
+    if next_auto_increment > 1 && table.auto_column.is_some() {
+        let _ = write!(out, " AUTO_INCREMENT={next_auto_increment}");
     }
     let collation = table.options.collation;
     let _ = write!(out, " DEFAULT CHARSET={}", collation.charset().name());
@@ -115,7 +163,7 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
     }
     if !table.options.comment.is_empty() {
         out.push_str(" COMMENT=");
-        quote_text(&mut out, &table.options.comment);
+        quote_text(out, &table.options.comment);
     }
     for (option, value) in behind {
         let _ = match &**option {
@@ -123,11 +171,6 @@ pub fn show_create_table(table: &Table, options: &ShowOptions) -> String {
             _ => write!(out, " {option}={value}"),
         };
     }
-    if let Some(parts) = &table.partitions {
-        let plain = ShowOptions { always_quote: false, ..*options };
-        write_partitioning(&mut out, parts.definition(), &|out, text| name(out, text, &plain));
-    }
-    out
 }
 
 fn write_column(out: &mut String, table: &Table, column: &Column, options: &ShowOptions) {

@@ -25,7 +25,7 @@ pub use collation::{Coercibility, Collation, CollationId};
 pub use decimal::Decimal;
 pub use error::{ErrorCode, Items, Level, Result, SqlError, Warning, Warnings};
 pub use mode::SqlMode;
-pub use sqltype::{SqlType, TypeId};
+pub use sqltype::{SqlType, TypeId, quote_text};
 pub use temporal::{Date, DateTime, Time, TimeZone, Timestamp};
 pub use value::{Value, ValueRef};
 

@@ -546,7 +546,9 @@ impl fmt::Display for SqlType {
                     if i > 0 {
                         f.write_char(',')?;
                     }
-                    write!(f, "'{}'", name.replace('\'', "''"))?;
+                    let mut quoted = String::new();
+                    quote_text(&mut quoted, name);
+                    f.write_str(&quoted)?;
                 }
                 f.write_char(')')?;
             }
@@ -560,6 +562,23 @@ impl fmt::Display for SqlType {
         }
         Ok(())
     }
+}
+
+/// Appends text between single quotes as SHOW CREATE TABLE does: quotes doubled, backslash, NUL, newline and carriage
+/// return escaped.
+pub fn quote_text(out: &mut String, text: &str) {
+    out.push('\'');
+    for c in text.chars() {
+        match c {
+            '\'' => out.push_str("''"),
+            '\\' => out.push_str("\\\\"),
+            '\0' => out.push_str("\\0"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
 }
 
 #[cfg(test)]

@@ -119,7 +119,11 @@ fn type_columns(ty: &SqlType) -> [Value; 9] {
             (Value::Int(chars), Value::Int(chars * i64::from(ty.collation.charset().max_len())))
         }
     };
-    let (precision, scale) = numeric(ty);
+    let (precision, mut scale) = numeric(ty);
+    if ty.id == TypeId::Bit {
+        // Of a column it is NULL.
+        scale = Value::UInt(0);
+    }
     let fraction = match ty.id {
         TypeId::Time | TypeId::DateTime | TypeId::Timestamp => Value::UInt(ty.scale.into()),
         _ => Value::Null,

@@ -10,10 +10,7 @@ use crate::context::{Cx, Shared};
 use crate::dml::complete::{self, Options};
 use gannet_engine::Txn;
 use gannet_functions::Stability;
-use gannet_parser::ast::{
-    BaseType, BinaryOp, Call, Cast, CastType, ColumnRef, DataType, DateArith, Expr, Ident, IntervalUnit, Literal,
-    LiteralValue, UnaryOp,
-};
+use gannet_parser::ast::{BaseType, Call, CastType, ColumnRef, DataType, Expr, Literal, LiteralValue};
 use gannet_parser::printer::{self, canonical};
 use gannet_plan::TableExprs;
 use gannet_plan::plan::{Intent, Plan, PlanKind, PlanTable};
@@ -70,6 +67,17 @@ impl Use {
         }
     }
 
+    /// The error for an expression that is a row of several values.
+    fn row(&self) -> SqlError {
+        match self {
+            Use::Generated(name) => sql_err!(GeneratedColumnRowValue, name),
+            Use::Check(name) => sql_err!(CheckConstraintRowValue, name),
+            Use::Functional(name) => sql_err!(FunctionalIndexRowValue, name),
+            Use::Default(_) => sql_err!(OperandColumns, 1),
+            Use::Partition => self.disallowed(),
+        }
+    }
+
     fn unknown(&self, column: &ColumnRef) -> SqlError {
         let name = &column.column;
         match self {
@@ -115,6 +123,9 @@ impl Definition<'_> {
             }
             _ => None,
         };
+        if let Expr::Row(_) = expr {
+            return Err(usage.row());
+        }
         self.rewrite_whole(&mut expr, usage, owner)?;
         if let Use::Check(name) = usage
             && !expr.is_boolean()
@@ -136,7 +147,7 @@ impl Definition<'_> {
         match (e, usage) {
             (Expr::Cast(cast), Use::Functional(_)) if cast.array => {
                 self.rewrite(&mut cast.expr, usage, owner)?;
-                plain_decimal(&mut cast.to);
+                canonical::plain_decimal(&mut cast.to);
                 Ok(())
             }
             (e, _) => self.rewrite(e, usage, owner),
@@ -148,14 +159,9 @@ impl Definition<'_> {
         self.check_node(e, usage)?;
         match e {
             Expr::Column(column) => self.column(column, usage, owner)?,
-            Expr::JsonPath { column, path, unquote } => {
-                let mut args = vec![Expr::Column((**column).clone()), Expr::Literal((**path).clone())];
-                for arg in &mut args {
-                    self.rewrite(arg, usage, owner)?;
-                }
-                let extracted = call("json_extract", args);
-                *e = if *unquote { call("json_unquote", vec![extracted]) } else { extracted };
-                return Ok(());
+            Expr::JsonPath { column, path, .. } => {
+                self.column(column, usage, owner)?;
+                self.literal(path);
             }
             Expr::DefaultOf(column) => self.column(column, usage, owner)?,
             Expr::Literal(literal) => self.literal(literal),
@@ -168,7 +174,7 @@ impl Definition<'_> {
             }
         });
         outcome?;
-        self.canonical(e);
+        self.forms().apply(e);
         Ok(())
     }
 
@@ -185,13 +191,7 @@ impl Definition<'_> {
             Expr::Param(_) => Err(usage.disallowed()),
             Expr::Match(_) => Err(usage.disallowed_named("match")),
             Expr::ValuesOf(_) => Err(usage.disallowed_named("values")),
-            Expr::Row(_) => match usage {
-                Use::Generated(name) => Err(sql_err!(GeneratedColumnRowValue, name)),
-                Use::Check(name) => Err(sql_err!(CheckConstraintRowValue, name)),
-                Use::Functional(name) => Err(sql_err!(FunctionalIndexRowValue, name)),
-                Use::Default(_) => Err(sql_err!(OperandColumns, 1)),
-                Use::Partition => Err(usage.disallowed()),
-            },
+            Expr::Row(_) if matches!(usage, Use::Partition) => Err(usage.disallowed()),
             Expr::DefaultOf(column) => match self.find(column) {
                 Some(at) if matches!(self.columns[at].default, ColumnDefault::Expression(_)) => {
                     Err(sql_err!(DefaultAsValGenerated))
@@ -306,122 +306,18 @@ impl Definition<'_> {
 
     fn literal(&self, literal: &mut Literal) {
         let own: Box<str> = self.collation.charset().name().into();
-        match &mut literal.value {
-            LiteralValue::String { bytes, charset } => {
-                let charset = charset.get_or_insert(own);
-                if std::str::from_utf8(bytes).is_err() {
-                    literal.value = LiteralValue::Hex { bytes: bytes.clone(), charset: Some(charset.clone()) };
-                }
+        if let LiteralValue::String { bytes, charset } = &mut literal.value {
+            let charset = charset.get_or_insert(own);
+            if std::str::from_utf8(bytes).is_err() {
+                literal.value = LiteralValue::Hex { bytes: bytes.clone(), charset: Some(charset.clone()) };
             }
-            LiteralValue::Bit { bytes, charset } => {
-                literal.value = LiteralValue::Hex { bytes: bytes.clone(), charset: charset.clone() };
-            }
-            _ => {}
         }
     }
 
-    /// One node whose operands are done: synonyms and operators that MySQL prints in another form.
-    fn canonical(&self, e: &mut Expr) {
-        match e {
-            Expr::And(_) | Expr::Or(_) | Expr::Unary { op: UnaryOp::Not, .. } | Expr::Is { .. } => canonical::truths(e),
-            Expr::Binary { op: BinaryOp::Xor, .. } => canonical::truths(e),
-            Expr::Regexp { expr, pattern, negated } => {
-                let matched = call("regexp_like", vec![(**expr).clone(), (**pattern).clone()]);
-                *e = if *negated { Expr::Unary { op: UnaryOp::Not, expr: Box::new(matched) } } else { matched };
-            }
-            Expr::InList { expr, list, negated } if list.len() == 1 => {
-                let op = if *negated { BinaryOp::Ne } else { BinaryOp::Eq };
-                *e = Expr::Binary { op, left: expr.clone(), right: Box::new(list.remove(0)) };
-            }
-            Expr::Cast(cast) => {
-                if let CastType::Type(ty) = &mut cast.to
-                    && matches!(ty.base, BaseType::Char)
-                    && ty.charset.is_none()
-                    && !ty.national
-                {
-                    ty.charset = Some(Ident::new(self.collation.charset().name()));
-                }
-                plain_decimal(&mut cast.to);
-            }
-            Expr::Like { negated, .. } if *negated => {
-                *negated = false;
-                *e = Expr::Unary { op: UnaryOp::Not, expr: Box::new(e.clone()) };
-            }
-            Expr::TimestampFn { diff: false, unit, args } => {
-                let (amount, date) = (**args).clone();
-                *e = Expr::DateArith(Box::new(DateArith { date, subtract: false, amount, unit: *unit }));
-            }
-            Expr::Call(c) => {
-                if let Some(other) = self.canonical_call(c) {
-                    *e = other;
-                }
-            }
-            _ => {}
-        }
+    fn forms(&self) -> canonical::Forms {
+        let charset = self.collation.charset().name();
+        canonical::Forms { charset, week_format: self.week_format, casts_times: true }
     }
-
-    fn canonical_call(&self, c: &mut Call) -> Option<Expr> {
-        let name = c.name.text.to_ascii_lowercase();
-        c.name.text = canonical::name(&name).into();
-        let int = |n: u64| Expr::Literal(Literal::new(LiteralValue::Int(n)));
-        let cast = |c: &mut Call, base| {
-            Expr::Cast(Box::new(Cast {
-                expr: c.args.remove(0),
-                at_time_zone: None,
-                to: CastType::plain(base),
-                array: false,
-            }))
-        };
-        match (&*c.name.text, c.args.len()) {
-            ("date", 1) => Some(cast(c, BaseType::Date)),
-            ("time", 1) => Some(cast(c, BaseType::Time)),
-            ("timestamp", 1) => Some(cast(c, BaseType::DateTime)),
-            ("isnull", 1) => Some(Expr::Is {
-                expr: Box::new(c.args.remove(0)),
-                test: gannet_parser::ast::IsTest::Null,
-                negated: false,
-            }),
-            (base @ ("bin" | "oct"), 1) => {
-                let base = int(if base == "bin" { 2 } else { 8 });
-                Some(call("conv", vec![c.args.remove(0), int(10), base]))
-            }
-            ("weekofyear", 1) => Some(call("week", vec![c.args.remove(0), int(3)])),
-            ("datediff", 2) => {
-                let days = |e| Box::new(call("to_days", vec![e]));
-                let (right, left) = (c.args.pop()?, c.args.pop()?);
-                Some(Expr::Binary { op: BinaryOp::Sub, left: days(left), right: days(right) })
-            }
-            ("mod", 2) => {
-                let (right, left) = (c.args.pop()?, c.args.pop()?);
-                Some(Expr::Binary { op: BinaryOp::Mod, left: Box::new(left), right: Box::new(right) })
-            }
-            ("adddate" | "subdate", 2) => {
-                let subtract = &*c.name.text == "subdate";
-                let (amount, date) = (c.args.pop()?, c.args.pop()?);
-                Some(Expr::DateArith(Box::new(DateArith { date, subtract, amount, unit: IntervalUnit::Day })))
-            }
-            ("week", 1) => {
-                c.args.push(int(u64::from(self.week_format)));
-                None
-            }
-            ("yearweek" | "round", 1) => {
-                c.args.push(int(0));
-                None
-            }
-            _ => None,
-        }
-    }
-}
-
-fn call(name: &str, args: Vec<Expr>) -> Expr {
-    Expr::Call(Box::new(Call {
-        schema: None,
-        name: Ident::new(name),
-        args,
-        arg_names: Vec::new(),
-        not_builtin: false,
-        span: Default::default(),
-    }))
 }
 
 /// Names of the columns in a kept text: what stands in backquotes outside of strings.
@@ -521,17 +417,6 @@ fn scratch_of(columns: &[Column], constraints: Constraints, collation: Collation
         constraints,
     };
     Arc::new(assemble(parts, "".into(), "".into(), columns.to_vec(), Vec::new(), None, Arc::default()))
-}
-
-/// DECIMAL is DECIMAL(10,0).
-fn plain_decimal(to: &mut CastType) {
-    if let CastType::Type(ty) = to
-        && ty.base == BaseType::Decimal
-        && ty.decimals.is_none()
-    {
-        ty.length = Some(ty.length.unwrap_or(10));
-        ty.decimals = Some(0);
-    }
 }
 
 /// The type of an array's elements, where a functional key part is one: integers, DECIMAL, DATE, TIME, DATETIME, and

@@ -34,6 +34,7 @@ pub(super) fn create(create: &CreateView, edit: &mut Edit<'_>, cx: &mut DdlConte
         sql_mode: cx.settings.sql_mode,
         collation: cx.collation,
         div_precision_increment: cx.settings.div_precision_increment,
+        default_week_format: cx.settings.default_week_format,
         group_concat_max_len: cx.settings.group_concat_max_len,
         locale: cx.settings.locale,
         ..PlanOptions::new(cx.database)

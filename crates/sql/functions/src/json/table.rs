@@ -3,7 +3,7 @@
 use super::*;
 use gannet_types::json;
 use gannet_types::{
-    ErrorCode, Level, SqlError,
+    ErrorCode, SqlError,
     convert::{Context, StoreTarget},
     temporal::TimeZone,
 };
@@ -247,10 +247,8 @@ impl JsonColumn {
         match (value, errors) {
             (Ok(value), _) => Ok(value),
             (Err(e), JsonOn::Error) => Err(on_error(e, name)),
-            (Err(e), on) => {
-                cx.warnings.push(e.to_warning(Level::Warning));
-                Ok(if let JsonOn::Default(value) = on { value.clone() } else { Value::Null })
-            }
+            (Err(_), JsonOn::Default(value)) => Ok(value.clone()),
+            (Err(_), JsonOn::Null) => Ok(Value::Null),
         }
     }
 }

@@ -30,8 +30,11 @@ fn unix_timestamp(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> R
         None => cx.now_us,
         Some(Value::Timestamp(at, _)) => at.unix_micros(),
         Some(arg) => {
-            let date = datetime_arg(cx, arg, DateFlags::STRICT)?;
+            // Zero parts have no instant, but only a text that is the zero date is told of.
+            let flags = DateFlags { no_zero_date: matches!(arg, Value::Str(..)), ..DateFlags::LAX };
+            let date = datetime_arg(cx, arg, flags)?;
             let zone = cx.time_zone;
+            let date = date.filter(|d| d.month() > 0 && d.day() > 0);
             date.and_then(|d| d.round(call.ty.scale, false)).and_then(|d| zone.instant(d)).unwrap_or(0)
         }
     };

@@ -76,7 +76,11 @@ impl Parser<'_> {
                 _ if self.eat(Tok::Comma) => {}
                 _ => break,
             }
-            args.push(self.expr()?);
+            let counts = matches!(
+                (func, args.len()),
+                (WindowFunc::Lead | WindowFunc::Lag | WindowFunc::NthValue, 1) | (WindowFunc::Ntile, 0)
+            );
+            args.push(if counts { self.plain_number()? } else { self.expr()? });
         }
         self.expect(Tok::RParen)?;
         let mut from_last = false;
@@ -159,6 +163,15 @@ impl Parser<'_> {
         Ok(WindowFrame { unit, start, end, exclude })
     }
 
+    /// A number without a sign, and nothing computed of it; or a variable or parameter.
+    fn plain_number(&mut self) -> Result<Expr> {
+        match self.tok().kind {
+            Tok::Int | Tok::Decimal | Tok::Float => Ok(Expr::Literal(self.literal()?)),
+            Tok::Minus | Tok::Plus => self.syntax(),
+            _ => self.expr(),
+        }
+    }
+
     fn frame_bound(&mut self) -> Result<FrameBound> {
         if self.eat_kw(Kw::UNBOUNDED) {
             return match self.one_of(&[Kw::PRECEDING, Kw::FOLLOWING]) {
@@ -176,7 +189,7 @@ impl Parser<'_> {
         } else if self.at(Tok::Param) {
             FrameOffset { amount: Box::new(self.param()?), unit: None }
         } else {
-            FrameOffset { amount: Box::new(self.expr()?), unit: None }
+            FrameOffset { amount: Box::new(self.plain_number()?), unit: None }
         };
         match self.one_of(&[Kw::PRECEDING, Kw::FOLLOWING]) {
             Some(Kw::PRECEDING) => Ok(FrameBound::Preceding(offset)),

@@ -46,7 +46,7 @@ impl Print for Expr {
             Expr::Cast(cast) => sql.p(cast),
             Expr::ConvertUsing { expr, charset } => sql.s("convert(").p(expr).s(" using ").word(charset).s(")"),
             Expr::Collate { expr, collation } => sql.s("(").p(expr).s(" collate ").word(collation).s(")"),
-            Expr::Row(items) => sql.s("row").parens(items),
+            Expr::Row(items) => sql.parens(items),
             Expr::Call(call) => sql.p(call),
             Expr::Aggregate(aggregate) => sql.p(aggregate),
             Expr::Window(window) => sql.p(window),
@@ -88,7 +88,7 @@ impl Print for Expr {
                 sql.s(")")
             }
             Expr::Match(m) => {
-                sql.s("(match ").parens(&m.columns).s(" against (").p(&m.against);
+                sql.s("(match ").list(&m.columns, ",").s(" against (").p(&m.against);
                 sql.flag(m.boolean, " in boolean mode").flag(m.expansion, " with query expansion").s("))")
             }
             Expr::JsonValue(v) => {
@@ -142,7 +142,8 @@ fn print_unary<'a>(op: UnaryOp, expr: &Expr, sql: &'a mut Sql) -> &'a mut Sql {
     let word = match op {
         UnaryOp::Neg => "-",
         UnaryOp::BitNot => "~",
-        UnaryOp::Not => return sql.s("(not(").p(expr).s("))"),
+        UnaryOp::Not if matches!(expr, Expr::Exists(_)) => return sql.s("(not ").p(expr).s(")"),
+        UnaryOp::Not => return sql.s("(not(").p(&Open(expr)).s("))"),
         UnaryOp::Binary => return sql.s("(binary ").p(expr).s(")"),
     };
     sql.s(word).s("(").p(expr).s(")")
@@ -210,7 +211,7 @@ impl Print for Literal {
                 introducer(charset, sql);
                 // A word directly in front of `x'` would swallow it.
                 sql.flag(charset.is_some(), " ");
-                if bytes.is_empty() { sql.s("x''") } else { sql.s("0x").s(&hex(bytes).to_ascii_lowercase()) }
+                if bytes.is_empty() { sql.s("X''") } else { sql.s("0x").s(&hex(bytes).to_ascii_lowercase()) }
             }
             LiteralValue::Bit { bytes, charset } => {
                 introducer(charset, sql);
@@ -354,9 +355,12 @@ impl Print for Aggregate {
         }
         sql.list(&self.args, ",");
         if !self.order_by.is_empty() {
-            sql.s(" order by ").list(&self.order_by, ",");
+            sql.s(" order by ");
+            for (i, item) in self.order_by.iter().enumerate() {
+                sql.flag(i > 0, ",").p(&item.expr).s(if item.desc { " DESC" } else { " ASC" });
+            }
         }
-        sql.opt_string(" separator ", &self.separator).s(")").opt(" over ", &self.over);
+        sql.opt_string(" separator ", &self.separator).s(")").opt(" OVER ", &self.over);
     }
 }
 
@@ -382,7 +386,7 @@ impl Print for WindowCall {
             Some(false) => sql.s(" respect nulls"),
             None => sql,
         };
-        sql.s(" over ").p(&self.over);
+        sql.s(" OVER ").p(&self.over);
     }
 }
 
@@ -390,7 +394,7 @@ impl Print for WindowRef {
     fn print(&self, sql: &mut Sql) {
         match self {
             WindowRef::Named(name) => sql.p(name),
-            WindowRef::Spec(spec) => sql.p(spec),
+            WindowRef::Spec(spec) => sql.p(spec).s(" "),
         };
     }
 }
@@ -400,12 +404,12 @@ impl Print for WindowSpec {
         sql.s("(").opt("", &self.base);
         let mut gap = if self.base.is_some() { " " } else { "" };
         if !self.partition_by.is_empty() {
-            sql.s(gap).s("partition by ").list(&self.partition_by, ",");
-            gap = " ";
+            sql.s(gap).s("PARTITION BY ").list(&self.partition_by, ",").s(" ");
+            gap = "";
         }
         if !self.order_by.is_empty() {
-            sql.s(gap).s("order by ").list(&self.order_by, ",");
-            gap = " ";
+            sql.s(gap).s("ORDER BY ").list(&self.order_by, ",").s(" ");
+            gap = "";
         }
         if let Some(frame) = &self.frame {
             sql.s(gap).p(frame);
@@ -417,12 +421,12 @@ impl Print for WindowSpec {
 impl Print for WindowFrame {
     fn print(&self, sql: &mut Sql) {
         sql.s(match self.unit {
-            FrameUnit::Rows => "rows ",
-            FrameUnit::Range => "range ",
-            FrameUnit::Groups => "groups ",
+            FrameUnit::Rows => "ROWS ",
+            FrameUnit::Range => "RANGE ",
+            FrameUnit::Groups => "GROUPS ",
         });
         match &self.end {
-            Some(end) => sql.s("between ").p(&self.start).s(" and ").p(end),
+            Some(end) => sql.s("BETWEEN ").p(&self.start).s(" AND ").p(end),
             None => sql.p(&self.start),
         };
         sql.s(match self.exclude {
@@ -438,14 +442,14 @@ impl Print for WindowFrame {
 impl Print for FrameBound {
     fn print(&self, sql: &mut Sql) {
         let (offset, word) = match self {
-            FrameBound::UnboundedPreceding => return sql.s("unbounded preceding").end(),
-            FrameBound::UnboundedFollowing => return sql.s("unbounded following").end(),
-            FrameBound::CurrentRow => return sql.s("current row").end(),
-            FrameBound::Preceding(offset) => (offset, " preceding"),
-            FrameBound::Following(offset) => (offset, " following"),
+            FrameBound::UnboundedPreceding => return sql.s("UNBOUNDED PRECEDING").end(),
+            FrameBound::UnboundedFollowing => return sql.s("UNBOUNDED FOLLOWING").end(),
+            FrameBound::CurrentRow => return sql.s("CURRENT ROW").end(),
+            FrameBound::Preceding(offset) => (offset, " PRECEDING"),
+            FrameBound::Following(offset) => (offset, " FOLLOWING"),
         };
         match &offset.unit {
-            Some(unit) => sql.s("interval ").p(&offset.amount).s(" ").p(unit),
+            Some(unit) => sql.s("INTERVAL ").p(&offset.amount).s(" ").p(unit).s(" "),
             None => sql.p(&offset.amount),
         };
         sql.s(word);

@@ -84,6 +84,9 @@ impl Print for Select {
         if !self.from.is_empty() {
             sql.s(" from ").list(&self.from, ",");
         }
+        if self.from.is_empty() && self.filter.is_some() {
+            sql.s(" from DUAL ");
+        }
         sql.opt(" where ", &self.filter.as_ref().map(Open));
         if !self.group_by.is_empty() {
             // A function of that name is not the clause GROUP BY ROLLUP (...).
@@ -92,7 +95,7 @@ impl Print for Select {
         }
         sql.opt(" having ", &self.having.as_ref().map(Open));
         for (i, (name, spec)) in self.windows.iter().enumerate() {
-            sql.s(if i == 0 { " window " } else { "," }).p(name).s(" as ").p(spec);
+            sql.s(if i == 0 { " window " } else { ", " }).p(name).s(" AS ").p(spec).s(" ");
         }
     }
 }
@@ -192,8 +195,8 @@ impl Print for TableRef {
                 sql.flag(d.lateral, "lateral ").s("(").p(&d.query).s(")").opt(" ", &d.alias).opt_parens(" ", &d.columns)
             }
             TableRef::JsonTable(t) => {
-                sql.s("json_table(").p(&t.expr).s(",").p(&t.path).s(" columns ").parens(&t.columns);
-                sql.s(")").opt(" ", &t.alias)
+                sql.s("json_table(").p(&t.expr).s(", ").p(&t.path).s(" columns (").list(&t.columns, ", ");
+                sql.s("))").opt(" ", &t.alias)
             }
             TableRef::Join(join) => sql.p(join),
             TableRef::Nested(list) => sql.parens(list),
@@ -231,15 +234,15 @@ impl Print for TableFactor {
 impl Print for IndexHint {
     fn print(&self, sql: &mut Sql) {
         sql.s(match self.action {
-            IndexHintAction::Use => " use index",
-            IndexHintAction::Force => " force index",
-            IndexHintAction::Ignore => " ignore index",
+            IndexHintAction::Use => " USE INDEX",
+            IndexHintAction::Force => " FORCE INDEX",
+            IndexHintAction::Ignore => " IGNORE INDEX",
         });
         sql.s(match self.purpose {
             None => " ",
-            Some(IndexHintPurpose::Join) => " for join ",
-            Some(IndexHintPurpose::OrderBy) => " for order by ",
-            Some(IndexHintPurpose::GroupBy) => " for group by ",
+            Some(IndexHintPurpose::Join) => " FOR JOIN ",
+            Some(IndexHintPurpose::OrderBy) => " FOR ORDER BY ",
+            Some(IndexHintPurpose::GroupBy) => " FOR GROUP BY ",
         });
         sql.parens(&self.indexes);
     }
@@ -257,7 +260,7 @@ impl Print for JsonTableColumn {
                 expr::json_on(on_empty, on_error, sql);
             }
             JsonTableColumn::Nested { path, columns } => {
-                sql.s("nested path ").p(path).s(" columns ").parens(columns);
+                sql.s("nested path ").p(path).s(" columns (").list(columns, ", ").s(")");
             }
         }
     }

@@ -155,22 +155,32 @@ pub(super) fn note_dates(b: &mut Binder<'_>, by: Comparison, date: &Bound, other
         return;
     }
     note_numbers(b, date, others);
-    if by != Comparison::Datetime {
+    let listed = others.len() > 1;
+    let column = base_column(b, date).filter(|_| !listed).map(|(name, _)| name);
+    // Beside a computed time a text that is none is a text.
+    if by != Comparison::Datetime && column.is_none() && !listed {
         return;
     }
     let text = |b: &&Bound| b.ty().id.is_string() && matches!(b.expr.kind, ExprKind::Literal(_) | ExprKind::Param(_));
-    let noted = others.iter().filter(text).map(|o| DateText { text: o.expr.clone(), with });
+    let noted: Vec<_> =
+        others.iter().filter(text).map(|o| DateText { text: o.expr.clone(), with, column: column.clone() }).collect();
     b.arena.dates.extend(noted);
+}
+
+/// Name and type of the table's column that `of` is.
+fn base_column(b: &Binder<'_>, of: &Bound) -> Option<(Box<str>, SqlType)> {
+    let ExprKind::Column(id) = of.expr.kind else { return None };
+    let Label::Base { table, ordinal } = b.arena.labels[id as usize] else { return None };
+    let column = b.arena.tables[table as usize].table.columns.get(ordinal as usize)?;
+    Some(((&*column.name).into(), column.ty.clone()))
 }
 
 /// Notes the numbers of the statement that are compared with a column of dates or times.
 pub(super) fn note_numbers(b: &mut Binder<'_>, date: &Bound, others: &[Bound]) {
-    let ExprKind::Column(id) = date.expr.kind else { return };
-    let Label::Base { table, ordinal } = b.arena.labels[id as usize] else { return };
-    let Some(column) = b.arena.tables[table as usize].table.columns.get(ordinal as usize) else { return };
+    let Some((column, ty)) = base_column(b, date) else { return };
     let number =
         |b: &&Bound| b.ty().id.is_numeric() && matches!(b.expr.kind, ExprKind::Literal(_) | ExprKind::Param(_));
-    let (column, ty, listed): (Box<str>, _, _) = ((&*column.name).into(), column.ty.clone(), others.len() > 1);
+    let listed = others.len() > 1;
     let note = |o: &Bound| DateNumber { number: o.expr.clone(), column: column.clone(), ty: ty.clone(), listed };
     let noted: Vec<_> = others.iter().filter(number).map(note).collect();
     b.arena.date_numbers.extend(noted);

@@ -433,7 +433,7 @@ impl Binder<'_> {
         let constant_list = list.iter().all(Expr::is_execution_constant);
         let numbers = matches!(by, Comparison::Double | Comparison::Decimal) && arg.ty.id.is_numeric();
         // As MySQL, which sorts such a list before it looks for anything.
-        if numbers && list.iter().all(Expr::is_written_text) {
+        if numbers && list.iter().all(|e| self.arena.is_written_text(e)) {
             self.arena.listed_texts.extend(list.iter().cloned());
         }
         let list = list.into();

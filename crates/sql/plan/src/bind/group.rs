@@ -144,7 +144,7 @@ impl Binder<'_> {
         let order_in_list = |e: &Expr| block.items.iter().any(|i| i.expr == *e);
         let items = block.items.iter().enumerate().map(|(i, item)| (i, &item.expr, "SELECT list"));
         let having = block.having.iter().enumerate().map(|(i, e)| (i, e, "HAVING clause"));
-        let order = block.order.iter().enumerate().map(|(i, k)| (i, &k.expr, "ORDER BY"));
+        let order = block.order.iter().enumerate().map(|(i, k)| (i, &k.expr, "ORDER BY clause"));
         // What a window function takes stands where the function stands; what makes its window is apart.
         let windows: Vec<(String, Vec<&Expr>)> = block.windows.iter().map(window_keys).collect();
         let made = windows.iter().flat_map(|(part, keys)| keys.iter().enumerate().map(|(i, e)| (i, *e, &**part)));
@@ -377,8 +377,8 @@ fn name_repeated_keys(arena: &Arena, scope: &Scope, block: &mut Block) {
 /// What orders the rows of SELECT DISTINCT is told by them: it is an item of the list, or made of columns that are
 /// items (manual, "MySQL Handling of GROUP BY"). Error 3065.
 pub(super) fn check_distinct_order(binder: &Binder<'_>, block: &Block) -> Result<()> {
-    let grouped = !block.groups.is_empty() || binder.scopes.last().is_none_or(|s| !s.aggregates.is_empty());
-    if !block.distinct || grouped || !binder.options.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) {
+    let one_row = block.groups.is_empty() && binder.scopes.last().is_none_or(|s| !s.aggregates.is_empty());
+    if !block.distinct || one_row || !binder.options.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) {
         return Ok(());
     }
     let listed = |e: &Expr| block.items.iter().any(|i| i.expr == *e);

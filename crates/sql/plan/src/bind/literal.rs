@@ -12,7 +12,7 @@ use crate::typing::Bound;
 use gannet_parser::ast::{Literal, LiteralValue, TemporalKind};
 use gannet_types::charset::Charset;
 use gannet_types::decimal::{MAX_PRECISION, MAX_SCALE};
-use gannet_types::temporal::{DateFlags, parse_datetime, parse_time_as};
+use gannet_types::temporal::{DateFlags, parse_datetime, parse_time, parse_time_as};
 use gannet_types::{
     Collation, CollationId, Decimal, ErrorCode, Result, SqlError, SqlMode, SqlType, TimeZone, TypeId, Value,
 };
@@ -177,9 +177,23 @@ impl Binder<'_> {
         literal_value(&literal.value, o.collation, o.client, o.sql_mode, o.time_zone)
     }
 
+    /// Warns of a delimiter in `DATE '2020/01/01'` that is deprecated.
+    fn tell_delimiter(&mut self, literal: &LiteralValue) {
+        let LiteralValue::Temporal { kind, text, .. } = literal else { return };
+        let found = match kind {
+            TemporalKind::Time => parse_time(text.as_bytes()).and_then(|t| t.deprecated),
+            _ => parse_datetime(text.as_bytes(), DateFlags::LAX).and_then(|t| t.deprecated),
+        };
+        self.arena.warnings.extend(found.map(|found| found.warning(text, 1)));
+    }
+
     /// A literal where its value may matter to the plan.
     pub(super) fn pin_literal(&mut self, literal: &Literal) -> Result<Bound> {
         let value = self.value_of(literal)?;
+        self.tell_delimiter(&literal.value);
+        if matches!(value, Value::Str(..)) {
+            self.arena.written.push(value.clone());
+        }
         let ascii = matches!(&value, Value::Str(text, c) if c.charset().narrow(text).is_ascii());
         let mut bound = Bound::new(constant(value));
         bound.ascii = ascii;

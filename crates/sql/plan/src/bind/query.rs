@@ -126,7 +126,10 @@ impl Binder<'_> {
                 return Err(error(ErrorCode::WrongValueCountOnRow, &[&(i + 1)]));
             }
             if row.is_empty() {
-                return Err(SqlError::unsupported("empty row in VALUES"));
+                return Err(error(ErrorCode::TableValueConstructorMustHaveColumns, &[]));
+            }
+            if row.iter().any(|e| matches!(e, ast::Expr::Default)) {
+                return Err(error(ErrorCode::TableValueConstructorCannotHaveDefault, &[]));
             }
             let values = self.pinned(|b| row.iter().map(|e| b.expr(e)).collect::<Result<Vec<_>>>())?;
             bound.push(values);

@@ -459,23 +459,32 @@ impl Binder<'_> {
                         .grouped(column, &Labels(&self.arena))
                         .filter(|id| scope.items[item].bound.expr.kind != ExprKind::Column(*id))
                     else {
+                        self.note_outer(column, level);
+                        if let ExprKind::Column(id) = scope_item(self, level, item)
+                            && eq_name(Labels(&self.arena).name(id), &column.column.text)
+                        {
+                            self.note_column(column, id);
+                        }
                         return self.item_alias(level, item, column);
                     };
                     let told = [&display(column) as &dyn std::fmt::Display, &at.words()];
                     self.arena.warnings.push(Warning::new(Level::Warning, ErrorCode::NonUniq, &told));
                     self.note_column(column, id);
+                    self.note_outer(column, level);
                     return Ok(self.column(id));
                 }
                 if let Some(id) = scope.find(column, at)?
                     && (scope.group_columns.contains(&id) || !own)
                 {
                     self.note_column(column, id);
+                    self.note_outer(column, level);
                     return Ok(self.column(id));
                 }
                 continue;
             }
             if let Some(id) = scope.find(column, if own { clause } else { at })? {
                 self.note_column(column, id);
+                self.note_outer(column, level);
                 return Ok(self.column(id));
             }
             // Elsewhere aliases are a last resort, and only where the list is bound already.
@@ -484,6 +493,7 @@ impl Binder<'_> {
                 && column.qualifier.is_none()
                 && let Some(item) = scope.find_item(column, at, &Labels(&self.arena))?
             {
+                self.note_outer(column, level);
                 return self.item_alias(level, item, column);
             }
         }
@@ -527,6 +537,10 @@ impl Binder<'_> {
         }
         bound
     }
+}
+
+fn scope_item(binder: &Binder<'_>, level: usize, item: usize) -> ExprKind {
+    binder.scopes[level].items[item].bound.expr.kind.clone()
 }
 
 /// The variable of a stored program that a name means: it comes before columns. The queries of views know none.

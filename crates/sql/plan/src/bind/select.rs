@@ -160,7 +160,9 @@ pub(super) fn item_name(e: &ast::Expr, alias: Option<&ast::Ident>, text: &ast::S
         (None, e) => {
             // Names are utf8mb3.
             let plain = |c: char| if c > '\u{FFFF}' { '?' } else { c };
-            let of_text = || text.0.chars().take(MAX_NAME).map(plain).collect::<String>().into();
+            // A text begins with a letter that is seen.
+            let seen = text.0.trim_start_matches(|c: char| c.is_ascii() && !c.is_ascii_graphic());
+            let of_text = || seen.chars().take(MAX_NAME).map(plain).collect::<String>().into();
             super::call::given_name(e).unwrap_or_else(of_text)
         }
     }

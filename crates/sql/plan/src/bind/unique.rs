@@ -1,5 +1,6 @@
 //! Names of a view's columns that nobody chose: where two are alike, one that was made of an expression's text
-//! becomes another (`My_exp_1_text`). Names that were chosen stay: two alike are error 1060.
+//! becomes another (`My_exp_1_text`), and one that may be no name, too (`Name_exp_1`). Names that were chosen stay: two
+//! alike are error 1060.
 
 use super::select::item_name;
 use gannet_parser::ast::{CreateView, Ident, QueryBody, Select, SelectItem};
@@ -46,6 +47,12 @@ struct Named {
     changed: bool,
 }
 
+/// A column may have that name: at most 64 characters, and no space behind them.
+fn may_be_name(name: &str) -> bool {
+    let spaced = name.ends_with([' ', '\t', '\n', '\r', '\u{b}', '\u{c}']);
+    !name.is_empty() && !spaced && !name.contains('\0') && name.chars().count() <= 64
+}
+
 /// The new names; `None` without any. Columns of `*` are not known here, and have names of their own.
 fn renamed(select: &Select) -> Option<Vec<Option<Box<str>>>> {
     let mut list: Vec<Named> = Vec::with_capacity(select.items.len());
@@ -54,6 +61,11 @@ fn renamed(select: &Select) -> Option<Vec<Option<Box<str>>>> {
         let name = item_name(expr, alias.as_ref(), text);
         let chosen = alias.is_some() || matches!(expr, gannet_parser::ast::Expr::Column(_));
         list.push(Named { made_of: (!chosen).then(|| name.clone()), name, changed: false });
+    }
+    for (at, named) in list.iter_mut().enumerate() {
+        if named.made_of.is_some() && !may_be_name(&named.name) {
+            (named.name, named.changed) = (format!("Name_exp_{}", at + 1).into(), true);
+        }
     }
     for at in 1..list.len() {
         for before in 0..at {

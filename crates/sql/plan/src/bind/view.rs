@@ -4,7 +4,7 @@
 
 use super::from::FromBuilder;
 use super::target::{BoundCheck, Conditions, ThroughView};
-use super::view_text::{Names, Walk, Work, parse};
+use super::view_text::{Names, Walk, parse};
 use super::{Binder, RowsBy, error};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Body, ColId, Label, Query, Rel, RelKind};
@@ -355,6 +355,16 @@ impl Binder<'_> {
         }
     }
 
+    /// A name is resolved in the scope of that level.
+    pub(super) fn note_outer(&mut self, column: &ast::ColumnRef, level: usize) {
+        let up = self.scopes.len() - 1 - level;
+        if up > 0
+            && let Some(names) = &mut self.names
+        {
+            names.outer.insert(column.column.span.start, up);
+        }
+    }
+
     pub(super) fn note_wildcard(&mut self, at: u32, columns: &[(Box<str>, ColId)]) {
         columns.iter().for_each(|(_, id)| self.note_read(*id));
         if self.names.is_none() {
@@ -433,7 +443,7 @@ pub fn definition(
             }
             _ => false,
         };
-    Walk::new(Work::Qualify(names)).query(&mut query)?;
+    Walk::qualify(names, options).query(&mut query)?;
     let text = String::from_utf8(printer::statement(&Statement::Query(Box::new(query))));
     let text = text.map_err(|_| SqlError::unsupported("strings outside of UTF-8 in views"))?;
     Ok(Definition { query: text.into(), updatable, mergeable })

@@ -5,6 +5,7 @@ use super::from::place;
 use super::{Binder, error};
 use crate::options::PlanOptions;
 use gannet_parser::ast::{self, Ident, ObjectName, QueryBody, SelectItem, Statement, TableRef};
+use gannet_parser::printer::canonical;
 use gannet_parser::{LexMode, printer};
 use gannet_schema::CatalogSnapshot;
 use gannet_types::{ErrorCode, Level, Result, SqlError, Warning};
@@ -25,6 +26,8 @@ pub(crate) struct Names {
     pub(super) routines: HashMap<u32, Box<str>>,
     /// Subqueries that are the one expression they select.
     pub(super) reduced: HashSet<u32>,
+    /// Names that a SELECT around resolved: how many SELECTs further out it is.
+    pub(super) outer: HashMap<u32, usize>,
     /// Aliases of tables are named with their schemas, too.
     pub(super) full: bool,
 }
@@ -78,13 +81,37 @@ pub(super) struct Walk<'w> {
     inside: u32,
     /// For EXPLAIN: SELECTs so far, each is marked by its number. Variables are allowed.
     explained: Option<u32>,
-    /// For EXPLAIN: the marks of subqueries that are shown as their expressions.
-    reduced: Vec<Box<str>>,
+    /// Numbers of the SELECTs around.
+    around: Vec<u32>,
+    /// For EXPLAIN: notes of names that a SELECT around resolved, and of subqueries that are shown as their
+    /// expressions.
+    notes: Vec<Warning>,
+    forms: Option<canonical::Forms>,
+    /// Windows that expressions have named so far.
+    windows: HashSet<String>,
+    /// Expressions have windows.
+    with_windows: bool,
 }
 
 impl<'w> Walk<'w> {
     pub(super) fn new(work: Work<'w>) -> Walk<'w> {
-        Walk { work, inside: 0, explained: None, reduced: Vec::new() }
+        Walk {
+            work,
+            inside: 0,
+            explained: None,
+            around: Vec::new(),
+            notes: Vec::new(),
+            forms: None,
+            windows: HashSet::new(),
+            with_windows: false,
+        }
+    }
+
+    /// Puts qualifiers into it, and gives it the forms that MySQL prints.
+    pub(super) fn qualify(names: Names, options: &PlanOptions<'_>) -> Walk<'w> {
+        let charset = options.collation.charset().name();
+        let forms = canonical::Forms { charset, week_format: options.default_week_format, casts_times: false };
+        Walk { forms: Some(forms), ..Walk::new(Work::Qualify(names)) }
     }
 
     pub(super) fn query(&mut self, query: &mut ast::Query) -> Result<()> {
@@ -99,6 +126,13 @@ impl<'w> Walk<'w> {
         self.body(&mut query.body)?;
         for item in &mut query.order_by {
             self.expr(&mut item.expr)?;
+        }
+        if self.forms.is_some() {
+            query.locking.clear();
+            self.name_ordinals(query);
+            if let QueryBody::Select(select) = &mut query.body {
+                self.keep_used(select);
+            }
         }
         if let Some(limit) = &mut query.limit {
             self.expr(&mut limit.count)?;
@@ -138,7 +172,14 @@ impl<'w> Walk<'w> {
         if let Some(n) = &mut self.explained {
             *n += 1;
             select.hints = Some(format!("{NUMBER}{n}").into());
+            self.around.push(*n);
         }
+        let done = self.parts(select);
+        self.around.pop();
+        done
+    }
+
+    fn parts(&mut self, select: &mut ast::Select) -> Result<()> {
         for table in &mut select.from {
             self.table_ref(table)?;
         }
@@ -175,10 +216,87 @@ impl<'w> Walk<'w> {
         select.items = items;
         let exprs = select.filter.iter_mut().chain(select.group_by.iter_mut().map(|g| &mut g.expr));
         exprs.chain(&mut select.having).try_for_each(|e| self.expr(e))?;
-        select.windows.iter_mut().try_for_each(|(_, spec)| self.window(spec))
+        select.windows.iter_mut().try_for_each(|(_, spec)| self.window(spec))?;
+        if self.forms.is_some() {
+            self.form(select);
+        }
+        Ok(())
+    }
+
+    /// What MySQL keeps of a SELECT, and how it prints that.
+    fn form(&self, select: &mut ast::Select) {
+        select.filter.iter_mut().chain(&mut select.having).for_each(condition);
+        if self.explained.is_none() {
+            select.hints = None;
+        }
+        let o = &mut select.options;
+        (o.all, o.sql_no_cache, o.sql_calc_found_rows) = (false, false, false);
+        for group in &mut select.group_by {
+            let ast::Expr::Literal(ast::Literal { value: ast::LiteralValue::Int(n), .. }) = group.expr else {
+                continue;
+            };
+            if let Some(SelectItem::Expr { expr, .. }) = (n as usize).checked_sub(1).and_then(|n| select.items.get(n))
+                && is_repeatable(expr)
+            {
+                group.expr = expr.clone();
+            }
+        }
+    }
+
+    /// Windows that nothing names are not kept.
+    fn keep_used(&self, select: &mut ast::Select) {
+        let lower = |name: &Ident| name.text.to_ascii_lowercase();
+        let mut used = self.windows.clone();
+        for (name, spec) in select.windows.iter().rev() {
+            if used.contains(&lower(name)) {
+                used.extend(spec.base.as_ref().map(lower));
+            }
+        }
+        select.windows.retain(|(name, _)| used.contains(&lower(name)));
+    }
+
+    /// `ORDER BY 1` and `GROUP BY 1` are what they stand for; of a set operation it is the name of the first column.
+    fn name_ordinals(&self, query: &mut ast::Query) {
+        let of_set = matches!(query.body, QueryBody::Set(_) | QueryBody::Values(_));
+        let Some(select) = first_select(&mut query.body) else { return };
+        let place = |e: &ast::Expr| match e {
+            ast::Expr::Literal(ast::Literal { value: ast::LiteralValue::Int(n), .. }) => (*n as usize).checked_sub(1),
+            _ => None,
+        };
+        let item = |e: &ast::Expr| match select.items.get(place(e)?)? {
+            SelectItem::Expr { alias: Some(name), .. } if of_set => {
+                let column = ast::ColumnRef { qualifier: None, column: Ident::new(&name.text) };
+                Some(ast::Expr::Column(column))
+            }
+            SelectItem::Expr { expr, .. } if !of_set && is_repeatable(expr) => Some(expr.clone()),
+            _ => None,
+        };
+        for order in &mut query.order_by {
+            if let Some(expr) = item(&order.expr) {
+                order.expr = expr;
+            }
+        }
+    }
+
+    fn window_of(&mut self, over: &mut ast::WindowRef) -> Result<()> {
+        let named = match over {
+            ast::WindowRef::Named(name) => Some(&*name),
+            ast::WindowRef::Spec(spec) => spec.base.as_ref(),
+        };
+        self.with_windows = true;
+        self.windows.extend(named.map(|name| name.text.to_ascii_lowercase()));
+        match over {
+            ast::WindowRef::Named(_) => Ok(()),
+            ast::WindowRef::Spec(spec) => self.window(spec),
+        }
     }
 
     fn window(&mut self, spec: &mut ast::WindowSpec) -> Result<()> {
+        if self.forms.is_some()
+            && let Some(frame) = &mut spec.frame
+        {
+            frame.end.get_or_insert(ast::FrameBound::CurrentRow);
+        }
         let exprs = spec.partition_by.iter_mut().chain(spec.order_by.iter_mut().map(|o| &mut o.expr));
         exprs.into_iter().try_for_each(|e| self.expr(e))
     }
@@ -215,10 +333,13 @@ impl<'w> Walk<'w> {
                         }
                     }
                 }
-                match &mut join.condition {
-                    ast::JoinCondition::On(e) => self.expr(e),
-                    _ => Ok(()),
+                if let ast::JoinCondition::On(e) = &mut join.condition {
+                    self.expr(e)?;
+                    if self.forms.is_some() {
+                        condition(e);
+                    }
                 }
+                Ok(())
             }
             TableRef::Nested(list) => list.iter_mut().try_for_each(|t| self.table_ref(t)),
         }
@@ -254,8 +375,15 @@ impl<'w> Walk<'w> {
     fn column(&mut self, column: &mut ast::ColumnRef) {
         match &mut self.work {
             Work::Qualify(names) => {
-                if let Some(relation) = names.columns.get(&column.column.span.start) {
+                let at = column.column.span.start;
+                if let Some(relation) = names.columns.get(&at) {
                     column.qualifier = Some(Box::new(relation.clone()));
+                }
+                let by = names.outer.get(&at).and_then(|up| self.around.iter().rev().nth(*up));
+                if let (Some(by), Some(own)) = (by, self.around.last()) {
+                    let name = super::scope::display(column);
+                    let told: [&dyn std::fmt::Display; 7] = [&name, &"", &"", &"", &"", own, by];
+                    self.notes.push(Warning::new(Level::Note, ErrorCode::WarnFieldResolved, &told));
                 }
             }
             Work::Relations(show) => {
@@ -278,9 +406,6 @@ impl<'w> Walk<'w> {
                     && let Some(schema) = names.routines.get(&call.span.start)
                 {
                     call.schema = Some(ast::Ident { text: schema.clone(), span: call.span });
-                } else if matches!(self.work, Work::Qualify(_)) {
-                    let name = call.name.text.to_ascii_lowercase();
-                    call.name.text = printer::canonical::name(&name).into();
                 }
             }
             ast::Expr::Column(column) => self.column(column),
@@ -293,14 +418,12 @@ impl<'w> Walk<'w> {
                     aggregate.args.push(ast::Expr::Literal(ast::Literal::new(ast::LiteralValue::Int(0))));
                 }
                 aggregate.order_by.iter_mut().try_for_each(|o| self.expr(&mut o.expr))?;
-                if let Some(ast::WindowRef::Spec(spec)) = &mut aggregate.over {
-                    self.window(spec)?;
-                }
+                aggregate.over.iter_mut().try_for_each(|over| self.window_of(over))?;
             }
             ast::Expr::Window(window) => {
-                if let ast::WindowRef::Spec(spec) = &mut window.over {
-                    self.window(spec)?;
-                }
+                // RESPECT NULLS is what is done without a word.
+                window.ignore_nulls = window.ignore_nulls.filter(|ignore| *ignore || self.forms.is_none());
+                self.window_of(&mut window.over)?;
             }
             ast::Expr::Subquery(query) => {
                 self.subquery(query)?;
@@ -319,10 +442,11 @@ impl<'w> Walk<'w> {
                 outcome = self.expr(c);
             }
         });
-        if matches!(self.work, Work::Qualify(_)) {
-            printer::canonical::truths(e);
+        outcome?;
+        if let Some(forms) = self.forms {
+            forms.apply(e);
         }
-        outcome
+        Ok(())
     }
 
     /// For EXPLAIN: the expression that stands for a subquery.
@@ -333,7 +457,9 @@ impl<'w> Walk<'w> {
         }
         let select = only_select(&mut query.body)?;
         let Some(SelectItem::Expr { expr, .. }) = select.items.pop() else { return None };
-        self.reduced.extend(select.hints.take());
+        let mark = select.hints.take();
+        let number = mark.as_deref().map(|mark| mark.trim_start_matches(NUMBER));
+        self.notes.extend(number.map(|n| Warning::new(Level::Note, ErrorCode::SelectReduced, &[&n])));
         Some(expr)
     }
 
@@ -342,6 +468,41 @@ impl<'w> Walk<'w> {
         let done = self.query(query);
         self.inside -= 1;
         done
+    }
+}
+
+/// A condition of WHERE, ON or HAVING: a truth value. MATCH is one as it is.
+fn condition(e: &mut ast::Expr) {
+    if !matches!(e, ast::Expr::Match(_)) {
+        canonical::truth(e);
+    }
+}
+
+/// The expression may stand for its ordinal: evaluated again it has the same value, and it is no ordinal itself.
+fn is_repeatable(e: &ast::Expr) -> bool {
+    fn varies(e: &mut ast::Expr) -> bool {
+        let mut found = match e {
+            ast::Expr::Subquery(_) | ast::Expr::Exists(_) => true,
+            ast::Expr::InSubquery { .. } | ast::Expr::Quantified { .. } => true,
+            ast::Expr::Call(call) => {
+                call.schema.is_some()
+                    || gannet_functions::function(&call.name.text).is_some_and(|def| def.stability.varies())
+            }
+            _ => false,
+        };
+        e.for_each_child_mut(&mut |child| found |= varies(child));
+        found
+    }
+    !matches!(e, ast::Expr::Literal(_)) && !varies(&mut e.clone())
+}
+
+/// The SELECT whose names a query's columns have.
+fn first_select(body: &mut QueryBody) -> Option<&mut ast::Select> {
+    match body {
+        QueryBody::Select(select) => Some(select),
+        QueryBody::Query(inner) => first_select(&mut inner.body),
+        QueryBody::Set(set) => first_select(&mut set.first),
+        _ => None,
     }
 }
 
@@ -357,19 +518,21 @@ fn only_select(body: &mut QueryBody) -> Option<&mut ast::Select> {
 /// Marks the number of a SELECT, in the place of its hints, until it is printed.
 const NUMBER: char = '\u{1}';
 
-/// EXPLAIN's notes of a query: 1249 for each subquery that is its one expression, 1003 with the query, every name in
-/// full, every SELECT numbered. Errors of the query.
+/// EXPLAIN's notes of a query: 1276 for each name that a SELECT around resolved, 1249 for each subquery that is its one
+/// expression, 1003 with the query, every name in full, every SELECT numbered. Errors of the query.
 pub fn explained(query: &ast::Query, snapshot: &CatalogSnapshot, options: &PlanOptions<'_>) -> Result<Vec<Warning>> {
     let mut query = query.clone();
     let mut binder = Binder::new(snapshot, options);
     binder.names = Some(Names { full: true, ..Names::default() });
     binder.top_query(&query)?;
     let names = binder.names.take().unwrap_or_default();
-    let mut walk = Walk { explained: Some(0), ..Walk::new(Work::Qualify(names)) };
+    let mut walk = Walk { explained: Some(0), ..Walk::qualify(names, options) };
     walk.query(&mut query)?;
-    let note = |code, text: &str| Warning::new(Level::Note, code, &[&text]);
-    let numbers = walk.reduced.iter().map(|mark| mark.trim_start_matches(NUMBER));
-    let mut notes: Vec<Warning> = numbers.map(|n| note(ErrorCode::SelectReduced, n)).collect();
+    let windows = walk.with_windows;
+    let mut notes = std::mem::take(&mut walk.notes);
+    if windows {
+        notes.push(Warning::new(Level::Note, ErrorCode::WindowExplainJson, &[]));
+    }
     query.into = None;
     let printed = String::from_utf8_lossy(&printer::statement(&Statement::Query(Box::new(query)))).into_owned();
     let mut text = String::with_capacity(printed.len());
@@ -385,7 +548,7 @@ pub fn explained(query: &ast::Query, snapshot: &CatalogSnapshot, options: &PlanO
         rest = &behind[end + 3..];
     }
     text.push_str(rest);
-    notes.push(note(ErrorCode::Yes, &text));
+    notes.push(Warning::new(Level::Note, ErrorCode::Yes, &[&text]));
     Ok(notes)
 }
 

@@ -30,8 +30,10 @@ pub fn json(plan: &Plan, parts: &Shown) -> String {
         PlanKind::Insert(insert) => {
             let table = &plan.tables[insert.table as usize];
             let verb = if insert.replace { "replace" } else { "insert" };
-            let target =
-                vec![(verb, Json::Bool(true)), ("table_name", text(&table.alias)), ("access_type", text("ALL"))];
+            let mut target = vec![(verb, Json::Bool(true)), ("table_name", text(&table.alias))];
+            let parts = parts.get(&insert.table);
+            target.extend(parts.map(|p| ("partitions", Json::Array(p.iter().map(|p| text(p)).collect()))));
+            target.push(("access_type", text("ALL")));
             let mut members = vec![("select_id", Json::Number(1)), ("table", Json::Object(target))];
             if let InsertSource::Query(root) = &insert.source {
                 members.push(("insert_from", Json::Object(writer.operations(root, None))));

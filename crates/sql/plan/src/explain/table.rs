@@ -76,6 +76,10 @@ pub fn traditional(plan: &Plan, parts: &Shown) -> Vec<ExplainRow> {
             });
             if let InsertSource::Query(root) = &insert.source {
                 table.block(root, 1, first, Vec::new());
+                // A row of constants has no line.
+                if table.rows.len() == 2 && table.rows[1].table.is_none() && no_tables(root) == "No tables used" {
+                    table.rows.pop();
+                }
             }
         }
         PlanKind::Update(update) => {
@@ -306,8 +310,15 @@ impl<'p> Tables<'p> {
     }
 
     fn scan(&mut self, scan: &TableScan, id: u64, select_type: &str, join: Option<&'static str>) {
-        let facts = TableFacts::of(self.plan, scan);
+        let mut facts = TableFacts::of(self.plan, scan);
         let explain = &scan.explain;
+        // A change of one table reads ranges alone, and is not told what of them remains.
+        let alone = self.targets == [scan.table] && self.plan.tables.len() == 1;
+        let by_key = matches!(facts.access, "const" | "ref" | "range");
+        if alone {
+            facts.filtered = 100.0;
+            facts.access = if by_key { "range" } else { facts.access };
+        }
         let mut words: Vec<&str> = Vec::new();
         let select_type = if self.targets.contains(&scan.table) { select_type } else { self.read(select_type) };
         let merge = facts.merged.as_deref().map(|m| format!("Using {m}"));
@@ -315,7 +326,7 @@ impl<'p> Tables<'p> {
         if scan.index_filter.is_some() {
             words.push("Using index condition");
         }
-        if scan.filter.is_some() {
+        if scan.filter.is_some() || alone && by_key {
             words.push("Using where");
         }
         if scan.reverse {

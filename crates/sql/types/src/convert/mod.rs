@@ -15,7 +15,7 @@ pub use compare::{CompareAs, compare, compare_as};
 pub use json::{parse_json, to_json};
 pub use number::{to_bool, to_decimal, to_f64, to_i64, to_integer, to_u64};
 pub use store::{StoreTarget, Stored, implicit_default, store, store_plain, store_ref, store_same};
-pub use time::{bound_datetime, constant_datetime, tell_date_number, to_date, to_datetime, to_time};
+pub use time::{bound_datetime, constant_datetime, tell_date_number, tell_date_text, to_date, to_datetime, to_time};
 
 use crate::charset::Charset;
 use crate::error::{ErrorCode, Result, SqlError, Warnings};
@@ -86,6 +86,12 @@ impl Context<'_> {
     /// 1292 "Incorrect TYPE value", as dates and times have it.
     fn incorrect(&mut self, what: &str, v: ValueRef<'_>) -> Result<()> {
         self.warn_text(ErrorCode::TruncatedWrongValue, format!("Incorrect {what} value: '{}'", shown(v)))
+    }
+
+    /// The same of a constant beside a column.
+    fn incorrect_for(&mut self, what: &str, v: ValueRef<'_>, column: &str) -> Result<()> {
+        let text = format!("Incorrect {what} value: '{}' for column '{column}' at row 1", shown(v));
+        self.warn_text(ErrorCode::TruncatedWrongValue, text)
     }
 }
 

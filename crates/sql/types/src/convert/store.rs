@@ -2,7 +2,7 @@
 
 use super::cast::year_of;
 use super::number::{double_to_decimal, parse_integer, rest_matters, temporal_number, whole_seconds};
-use super::time::{cuts_fractions, read_datetime, read_time};
+use super::time::{cuts_fractions, read_datetime, read_time, tell_delimiter};
 use super::{Context, float, offending, shown, to_text};
 use crate::CollationId;
 use crate::charset::Charset;
@@ -506,6 +506,7 @@ impl Store<'_, '_, '_> {
             self.bad_temporal(v, code)?;
             return Ok(zero);
         };
+        tell_delimiter(p.deprecated, v, self.at.row, self.cx);
         if p.truncated {
             self.bad_temporal(v, ErrorCode::WarnDataTruncated)?;
         }
@@ -557,6 +558,7 @@ impl Store<'_, '_, '_> {
             self.bad_temporal(v, code)?;
             return Ok(Value::Time(Time::ZERO, self.ty.scale));
         };
+        tell_delimiter(p.deprecated, v, self.at.row, self.cx);
         if p.out_of_range {
             self.bad_temporal(v, ErrorCode::WarnDataOutOfRange)?;
         } else if p.truncated {

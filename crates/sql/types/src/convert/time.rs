@@ -4,12 +4,12 @@ use super::{Context, shown, to_text, utf8_text};
 use crate::TypeId;
 use crate::collation::CollationId;
 use crate::decimal::Decimal;
-use crate::error::{ErrorCode, Result};
+use crate::error::{Result, SqlError};
 use crate::mode::SqlMode;
 use crate::sql_err;
 use crate::temporal::{
-    Date, DateFlags, DateTime, ParsedDateTime, ParsedTime, Time, number_to_datetime, number_to_time, parse_datetime,
-    parse_time_as,
+    Date, DateFlags, DateTime, Delimiter, ParsedDateTime, ParsedTime, Time, number_to_datetime, number_to_time,
+    parse_datetime, parse_time_as, parse_time_as_datetime,
 };
 use crate::value::ValueRef;
 
@@ -17,8 +17,10 @@ use crate::value::ValueRef;
 /// fraction digits.
 pub(super) fn read_datetime(v: ValueRef<'_>, flags: DateFlags, cx: &Context<'_>) -> Option<ParsedDateTime> {
     let flags = DateFlags { cut_fractions: cuts_fractions(cx.mode), ..flags };
-    let plain =
-        |value: DateTime, date_only, fsp| ParsedDateTime { value, date_only, fsp, truncated: false, offset: None };
+    let plain = |value: DateTime, date_only, fsp| {
+        let (truncated, offset, deprecated) = (false, None, None);
+        ParsedDateTime { value, date_only, fsp, truncated, offset, deprecated }
+    };
     let parsed = match v {
         ValueRef::DateTime(d, fsp) => plain(d, false, fsp),
         ValueRef::Date(d) => plain(d.to_datetime(), true, 0),
@@ -82,20 +84,62 @@ pub fn to_datetime(v: ValueRef<'_>, flags: DateFlags, cx: &mut Context<'_>) -> R
         return Ok(None);
     };
     if p.truncated {
-        cx.truncated("datetime", v)?;
+        cx.truncated(p.named(), v)?;
     }
+    tell_delimiter(p.deprecated, v, 1, cx);
     Ok(Some((p.value, p.fsp)))
 }
 
 /// A constant compared with a value of a date type, `wanted` is that type's name: text that is no date is error 1525.
-pub fn constant_datetime(v: ValueRef<'_>, wanted: &str, cx: &mut Context<'_>) -> Result<(DateTime, u8)> {
+///
+/// `first`: has nothing been told of this text yet?
+pub fn constant_datetime(
+    v: ValueRef<'_>,
+    wanted: &str,
+    first: impl FnOnce(&str) -> bool,
+    cx: &mut Context<'_>,
+) -> Result<(DateTime, u8)> {
     let Some(p) = read_datetime(v, DateFlags::from_mode(cx.mode), cx) else {
-        return Err(sql_err!(WrongValue, wanted, String::from_utf8_lossy(&utf8_text(&v))));
+        return Err(no_date(v, wanted));
     };
-    if p.truncated {
-        cx.truncated("datetime", v)?;
+    if (p.truncated || p.deprecated.is_some()) && first(&String::from_utf8_lossy(&to_text(&v))) {
+        if p.truncated {
+            cx.truncated("datetime", v)?;
+        }
+        tell_delimiter(p.deprecated, v, 1, cx);
     }
     Ok((p.value, p.fsp))
+}
+
+fn no_date(v: ValueRef<'_>, wanted: &str) -> SqlError {
+    sql_err!(WrongValue, wanted, String::from_utf8_lossy(&utf8_text(&v)))
+}
+
+/// Warns of a text that is compared with dates or times and is none as a whole (1292): beside a column as if it were
+/// stored there. One that is no date at all is error 1525.
+pub fn tell_date_text(v: ValueRef<'_>, with: TypeId, column: Option<&str>, cx: &mut Context<'_>) -> Result<()> {
+    let (what, wanted) = match with {
+        TypeId::Date => ("date", "DATE"),
+        TypeId::DateTime | TypeId::Timestamp => ("datetime", "DATETIME"),
+        TypeId::Time => ("time", "TIME"),
+        _ => return Ok(()),
+    };
+    let (none, partly, deprecated) = if with == TypeId::Time {
+        let time = read_time(v, cx);
+        // Rows tell of deprecated delimiters: they compare the text itself.
+        (false, time.is_none_or(|t| t.truncated || t.out_of_range), None)
+    } else {
+        let date = read_datetime(v, DateFlags::from_mode(cx.mode), cx);
+        (date.is_none(), date.is_none_or(|d| d.truncated), date.and_then(|d| d.deprecated))
+    };
+    tell_delimiter(deprecated, v, 1, cx);
+    if partly {
+        match column {
+            Some(column) => cx.incorrect_for(what, v, column)?,
+            None => cx.truncated(what, v)?,
+        }
+    }
+    if none { Err(no_date(v, wanted)) } else { Ok(()) }
 }
 
 /// Warns of a number that is compared with a column of dates or times and is none (1292): zero is one, and a day that
@@ -112,8 +156,7 @@ pub fn tell_date_number(v: ValueRef<'_>, id: TypeId, column: &str, cx: &mut Cont
     if fits || zero || v.is_null() {
         return Ok(());
     }
-    let text = format!("Incorrect {what} value: '{}' for column '{column}' at row 1", shown(v));
-    cx.warn_text(ErrorCode::TruncatedWrongValue, text)
+    cx.incorrect_for(what, v, column)
 }
 
 /// A constant bound of BETWEEN for values of a date type: text that is no date is the zero date, with warning 1292 if
@@ -125,8 +168,11 @@ pub fn bound_datetime(v: ValueRef<'_>, wanted: &str, tell: bool, cx: &mut Contex
         }
         return Ok((DateTime::ZERO, 0));
     };
-    if p.truncated && tell {
-        cx.truncated(wanted, v)?;
+    if tell {
+        if p.truncated {
+            cx.truncated(wanted, v)?;
+        }
+        tell_delimiter(p.deprecated, v, 1, cx);
     }
     Ok((p.value, p.fsp))
 }
@@ -143,19 +189,20 @@ pub fn to_date(v: ValueRef<'_>, flags: DateFlags, cx: &mut Context<'_>) -> Resul
     if p.truncated {
         cx.truncated("date", v)?;
     }
+    tell_delimiter(p.deprecated, v, 1, cx);
     Ok(Some(p.value.date()))
 }
 
 pub(super) fn read_time(v: ValueRef<'_>, cx: &Context<'_>) -> Option<ParsedTime> {
     let cut = cuts_fractions(cx.mode);
-    let plain = |value, fsp| ParsedTime { value, fsp, truncated: false, out_of_range: false };
+    let plain = |value, fsp| ParsedTime { value, fsp, truncated: false, out_of_range: false, deprecated: None };
     Some(match v {
         ValueRef::Time(t, fsp) => plain(t, fsp),
         ValueRef::DateTime(d, fsp) => plain(d.time(), fsp),
         ValueRef::Timestamp(t, fsp) => plain(t.to_local(cx.zone).time(), fsp),
         ValueRef::Date(_) => plain(Time::ZERO, 0),
         ValueRef::Json(stored) => return read_time(super::json::temporal(stored)?.as_ref(), cx),
-        ValueRef::Str(text, c) => return parse_time_as(&c.charset().narrow(text), cut),
+        ValueRef::Str(text, c) => return time_of_text(&c.charset().narrow(text), cut, cx),
         ValueRef::Enum(..) | ValueRef::Set(..) => return parse_time_as(&to_text(&v), cut),
         ValueRef::Int(n) => number_to_time(n)?,
         ValueRef::UInt(n) => number_to_time(i64::try_from(n).unwrap_or(i64::MAX))?,
@@ -165,6 +212,15 @@ pub(super) fn read_time(v: ValueRef<'_>, cx: &Context<'_>) -> Option<ParsedTime>
         ValueRef::Float(d) => time_with_fraction(&Decimal::from_f64(f64::from(d))?, cut)?,
         _ => return None,
     })
+}
+
+/// A datetime that names its offset is the time of the session's zone.
+fn time_of_text(text: &[u8], cut: bool, cx: &Context<'_>) -> Option<ParsedTime> {
+    let time = parse_time_as(text, cut)?;
+    match parse_time_as_datetime(text) {
+        Some(at) if at.offset.is_some() => Some(ParsedTime { value: at.shown_in(cx.zone)?.value.time(), ..time }),
+        _ => Some(time),
+    }
 }
 
 fn time_with_fraction(d: &Decimal, cut: bool) -> Option<ParsedTime> {
@@ -193,9 +249,17 @@ pub fn to_time(v: ValueRef<'_>, cx: &mut Context<'_>) -> Result<Option<(Time, u8
     if p.truncated || p.out_of_range {
         cx.truncated("time", v)?;
     }
+    tell_delimiter(p.deprecated, v, 1, cx);
     // A text is brought into range, a number is none.
     let text = matches!(v, ValueRef::Str(..) | ValueRef::Enum(..) | ValueRef::Set(..) | ValueRef::Json(_));
     Ok((text || !p.out_of_range).then_some((p.value, p.fsp)))
+}
+
+/// Warns of a delimiter that is taken and deprecated (4095, 4096): in strict mode, too.
+pub(super) fn tell_delimiter(found: Option<Delimiter>, v: ValueRef<'_>, row: u64, cx: &mut Context<'_>) {
+    if let Some(found) = found {
+        cx.warnings.push(found.warning(&shown(v), row));
+    }
 }
 
 /// Does `sql_mode` cut fractions instead of rounding them?

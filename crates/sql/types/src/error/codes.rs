@@ -740,6 +740,7 @@ errors! {
     3594 "HY000" WindowInvalidWindowFuncAliasUse "You cannot use the alias '{}' of an expression containing a window function in this context.'";
     3595 "HY000" WindowNestedWindowFuncUseInWindowSpec "You cannot nest a window function in the specification of window '{}'.";
     3596 "HY000" WindowRowsIntervalUse "Window '{}': INTERVAL can only be used with RANGE frames.";
+    3598 "HY000" WindowExplainJson "To get information about window functions use EXPLAIN FORMAT=JSON";
     3599 "HY000" WindowFunctionIgnoresFrame "Window function '{}' ignores the frame clause of window '{}' and aggregates over the whole partition";
     3601 "HY000" InvalidNoOfArgs "Too many arguments for function {}: {}; maximum allowed is {}.";
     3602 "HY000" FieldInGroupingNotGroupBy "Argument #{} of GROUPING function is not in GROUP BY";
@@ -899,6 +900,9 @@ errors! {
     4067 "HY000" CantDisableAutoPositionWithGtidOnly "SOURCE_AUTO_POSITION cannot be disabled for replication channel '{}' when GTID_ONLY=1.";
     4091 "HY000" XaTempTable "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
     4095 "HY000" WarnDeprecatedDatetimeDelimiter "Delimiter '{}' in position {} in datetime value '{}' at row {} is deprecated. Prefer the standard '{}'.";
+    4096 "HY000" WarnDeprecatedDatetimeSpace "Delimiter '{}' in position {} in datetime value '{}' at row {} is superfluous and is deprecated. Please remove.";
+    4099 "HY000" TriggerAlreadyExists "Trigger '{}' already exists on the table '{}'.'{}'.";
+    4100 "HY000" TriggerOnOtherTable "Trigger '{}'.'{}' already exists on a different table. The 'IF NOT EXISTS' clause is only supported for triggers associated with the same table.";
     4108 "HY000" GipkColumnExists "Failed to generate invisible primary key. Column 'my_row_id' already exists.";
     4109 "HY000" GipkFailedAutoincColumnExists "Failed to generate invisible primary key. Auto-increment column already exists.";
     4110 "HY000" GipkColumnAlterNotAllowed "Altering generated invisible primary key column 'my_row_id' is not allowed.";

@@ -23,7 +23,7 @@ pub use interval::{
 };
 pub use locale::{LOCALE_NAMES, LOCALE_NUMBERS, Locale};
 pub use parse::{
-    DateFlags, ParsedDateTime, ParsedTime, number_to_datetime, number_to_time, parse_datetime, parse_time,
+    DateFlags, Delimiter, ParsedDateTime, ParsedTime, number_to_datetime, number_to_time, parse_datetime, parse_time,
     parse_time_as, parse_time_as_datetime,
 };
 pub(crate) use parse::{plain_date, plain_datetime};

@@ -1,6 +1,7 @@
 //! Dates and times from text and numbers (manual, "Date and Time Literals").
 
 use super::{DAYS_AT_EPOCH, Date, DateTime, Time, TimeZone, Timestamp, days_in_month};
+use crate::error::{ErrorCode, Level, Warning};
 use crate::mode::SqlMode;
 
 /// Which incomplete or impossible dates are accepted.
@@ -62,6 +63,17 @@ pub struct ParsedDateTime {
     pub truncated: bool,
     /// Seconds east of UTC, if the text ended in `+hh:mm`.
     pub offset: Option<i32>,
+    pub deprecated: Option<Delimiter>,
+}
+
+/// The first delimiter of a text that MySQL takes and advises against.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Delimiter {
+    pub byte: u8,
+    /// Bytes of the text in front of it.
+    pub at: usize,
+    /// What belongs there: `None` where nothing does.
+    pub standard: Option<u8>,
 }
 
 impl ParsedDateTime {
@@ -77,6 +89,32 @@ impl ParsedDateTime {
     }
 }
 
+impl ParsedDateTime {
+    /// What errors call it.
+    pub fn named(&self) -> &'static str {
+        if self.date_only { "date" } else { "datetime" }
+    }
+}
+
+impl Delimiter {
+    /// Warning 4095 or 4096 about it.
+    pub fn warning(self, text: &str, row: u64) -> Warning {
+        let byte = match self.byte {
+            b'\t' => "\\t".into(),
+            b'\n' => "\\n".into(),
+            0x0b => "\\v".into(),
+            0x0c => "\\f".into(),
+            b'\r' => "\\r".into(),
+            byte => char::from(byte).to_string(),
+        };
+        let (code, standard) = match self.standard {
+            Some(standard) => (ErrorCode::WarnDeprecatedDatetimeDelimiter, char::from(standard)),
+            None => (ErrorCode::WarnDeprecatedDatetimeSpace, ' '),
+        };
+        Warning::new(Level::Warning, code, &[&byte, &self.at, &text, &row, &standard])
+    }
+}
+
 /// A time read from text or a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ParsedTime {
@@ -85,14 +123,38 @@ pub struct ParsedTime {
     pub truncated: bool,
     /// It was beyond +-838:59:59 and `value` is the limit.
     pub out_of_range: bool,
+    pub deprecated: Option<Delimiter>,
+}
+
+impl ParsedTime {
+    fn of(d: &ParsedDateTime) -> ParsedTime {
+        ParsedTime {
+            value: d.value.time(),
+            fsp: d.fsp,
+            truncated: d.truncated,
+            out_of_range: false,
+            deprecated: d.deprecated,
+        }
+    }
 }
 
 struct Reader<'a> {
     text: &'a [u8],
     at: usize,
+    deprecated: Option<Delimiter>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(text: &'a [u8]) -> Reader<'a> {
+        Reader { text, at: 0, deprecated: None }
+    }
+
+    /// The delimiter at the reader is not as it should be; the first such one is kept.
+    fn deprecate(&mut self, standard: Option<u8>) {
+        let found = Delimiter { byte: self.peek(), at: self.at, standard };
+        self.deprecated.get_or_insert(found);
+    }
+
     fn peek(&self) -> u8 {
         self.text.get(self.at).copied().unwrap_or(0)
     }
@@ -105,9 +167,40 @@ impl Reader<'_> {
         self.text.get(self.at + ahead).is_some_and(u8::is_ascii_digit)
     }
 
-    fn skip_space(&mut self) {
-        while self.peek().is_ascii_whitespace() {
+    /// The delimiters behind part `count` of a datetime. Is one a space?
+    fn delimiters(&mut self, count: usize, compact: bool) -> Result<bool, Bad> {
+        let (before, mut spaced) = (self.at, false);
+        while self.peek().is_ascii_punctuation() || is_space(self.peek()) {
+            if is_space(self.peek()) {
+                // Space belongs between date and time only.
+                if count != 3 {
+                    return Err(Bad::Form);
+                }
+                spaced = true;
+            }
+            let standard = [b'-', b'-', b' ', b':', b':'][count - 1];
+            // A space behind a date without a time is one too many.
+            if self.at > before || (self.peek() == b' ' && self.at + 1 == self.text.len()) {
+                self.deprecate(None);
+            } else if self.peek() != standard && (!compact || self.digit_at(1)) {
+                self.deprecate(Some(standard));
+            }
             self.at += 1;
+        }
+        Ok(spaced)
+    }
+
+    fn skip_space(&mut self) {
+        while is_space(self.peek()) {
+            self.at += 1;
+        }
+    }
+
+    /// Space in front of a text, and behind it.
+    fn skip_superfluous_space(&mut self) {
+        if is_space(self.peek()) {
+            self.deprecate(None);
+            self.skip_space();
         }
     }
 
@@ -150,8 +243,8 @@ enum Bad {
 
 /// `datetime_only`: a date whose delimiters are followed by no space is not meant as one.
 fn read_datetime(text: &[u8], flags: DateFlags, datetime_only: bool) -> Result<ParsedDateTime, Bad> {
-    let mut r = Reader { text, at: 0 };
-    r.skip_space();
+    let mut r = Reader::new(text);
+    r.skip_superfluous_space();
     if !r.digit_at(0) {
         return Err(Bad::Form);
     }
@@ -181,8 +274,10 @@ fn read_datetime(text: &[u8], flags: DateFlags, datetime_only: bool) -> Result<P
             break;
         }
         if count == 3 && r.peek() == b'T' {
+            if !r.digit_at(1) {
+                break;
+            }
             r.at += 1;
-            spaced = true;
             continue;
         }
         if count == 6 {
@@ -197,19 +292,8 @@ fn read_datetime(text: &[u8], flags: DateFlags, datetime_only: bool) -> Result<P
             continue;
         }
         let before = r.at;
-        while r.peek().is_ascii_punctuation() || r.peek().is_ascii_whitespace() {
-            if r.peek().is_ascii_whitespace() {
-                // Space belongs between date and time only.
-                if count != 3 {
-                    return Err(Bad::Form);
-                }
-                spaced = true;
-            } else if count == 5 && zone_offset(&mut Reader { ..r }).is_some() {
-                break;
-            }
-            delimited = true;
-            r.at += 1;
-        }
+        spaced |= r.delimiters(count, compact)?;
+        delimited |= r.at > before;
         if r.at == before {
             break;
         }
@@ -221,8 +305,8 @@ fn read_datetime(text: &[u8], flags: DateFlags, datetime_only: bool) -> Result<P
         return Err(Bad::Range);
     }
     let mut offset = None;
-    if count >= 5 && matches!(r.peek(), b'+' | b'-') {
-        offset = zone_offset(&mut r);
+    if count == 6 && matches!(r.peek(), b'+' | b'-') {
+        offset = Some(zone_offset(&mut r).ok_or(Bad::Form)?);
     }
     let any = parts.iter().any(|p| *p != 0) || micros != 0;
     if year_len == 2 && any {
@@ -247,11 +331,15 @@ fn read_datetime(text: &[u8], flags: DateFlags, datetime_only: bool) -> Result<P
             DateTime::new(year, month, day, hour, minute, second, micros + 1)
         };
     }
-    r.skip_space();
-    Ok(ParsedDateTime { value, date_only: count == 3, fsp, truncated: !r.done(), offset })
+    r.skip_superfluous_space();
+    Ok(ParsedDateTime { value, date_only: count == 3, fsp, truncated: !r.done(), offset, deprecated: r.deprecated })
 }
 
-/// `[+-]hh:mm` at the end, -13:59 ..= +14:00.
+fn is_space(b: u8) -> bool {
+    b.is_ascii_whitespace() || b == 0x0b
+}
+
+/// `[+-]hh:mm` at the end, before spaces at most, -13:59 ..= +14:00.
 fn zone_offset(r: &mut Reader<'_>) -> Option<i32> {
     let start = r.at;
     let negative = r.peek() == b'-';
@@ -265,6 +353,7 @@ fn zone_offset(r: &mut Reader<'_>) -> Option<i32> {
     let (m, mn) = r.digits(2);
     let seconds = (h * 3600 + m * 60) as i32;
     let limit = if negative { 13 * 3600 + 59 * 60 } else { 14 * 3600 };
+    r.skip_space();
     if !r.done() || hn != 2 || mn != 2 || !colon || m > 59 || seconds > limit || (negative && seconds == 0) {
         r.at = start;
         return None;
@@ -272,10 +361,12 @@ fn zone_offset(r: &mut Reader<'_>) -> Option<i32> {
     Some(if negative { -seconds } else { seconds })
 }
 
-/// A text where a time is wanted that is a datetime as a whole, by the rule of [`parse_time`].
+/// A text where times and datetimes are taken that is a datetime as a whole: by the rule of [`parse_time`], and with a
+/// `T` between date and time.
 pub fn parse_time_as_datetime(text: &[u8]) -> Option<ParsedDateTime> {
     let text = text.trim_ascii_start();
-    if text.len() < 12 { None } else { read_datetime(text, DateFlags::LAX, true).ok() }
+    let has_t = text.get(8..11).is_some_and(|t| t.contains(&b'T'));
+    if text.len() < 12 { None } else { read_datetime(text, DateFlags::LAX, !has_t).ok() }
 }
 
 /// Reads a time: `[-][D ]hh[:mm[:ss]][.fraction]`, `[-]hhmmss`, or the time of a datetime. `None` for text that
@@ -286,8 +377,8 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
 
 /// As [`parse_time`]; `cut_fractions`: see [`DateFlags::cut_fractions`].
 pub fn parse_time_as(text: &[u8], cut_fractions: bool) -> Option<ParsedTime> {
-    let mut r = Reader { text, at: 0 };
-    r.skip_space();
+    let mut r = Reader::new(text);
+    r.skip_superfluous_space();
     let negative = r.peek() == b'-';
     r.at += usize::from(negative);
     if r.done() {
@@ -297,7 +388,8 @@ pub fn parse_time_as(text: &[u8], cut_fractions: bool) -> Option<ParsedTime> {
         match read_datetime(&text[r.at..], DateFlags { cut_fractions, ..DateFlags::LAX }, true) {
             Ok(d) => {
                 let value = if negative { -d.value.time() } else { d.value.time() };
-                return Some(ParsedTime { value, fsp: d.fsp, truncated: d.truncated, out_of_range: false });
+                let inside = d.deprecated.map(|found| Delimiter { at: r.at + found.at, ..found });
+                return Some(ParsedTime { value, deprecated: r.deprecated.or(inside), ..ParsedTime::of(&d) });
             }
             Err(Bad::Range) => return None,
             Err(Bad::Form) => {}
@@ -339,13 +431,13 @@ pub fn parse_time_as(text: &[u8], cut_fractions: bool) -> Option<ParsedTime> {
     if r.at == start && !r.done() {
         return None;
     }
-    r.skip_space();
+    r.skip_superfluous_space();
     let truncated = !r.done();
     let hours = hms[0].saturating_add(days.saturating_mul(24));
     let seconds = hours.min(1 << 20) as i64 * 3600 + hms[1] as i64 * 60 + hms[2] as i64;
     let total = seconds * 1_000_000 + i64::from(micros) + i64::from(round_up && !cut_fractions);
     let (value, out_of_range) = Time::from_micros(if negative { -total } else { total }).clamp();
-    Some(ParsedTime { value, fsp, truncated, out_of_range })
+    Some(ParsedTime { value, fsp, truncated, out_of_range, deprecated: r.deprecated })
 }
 
 fn read_hms(r: &mut Reader<'_>, hms: &mut [u64; 3], from: usize) {
@@ -377,7 +469,7 @@ pub fn number_to_datetime(number: i64, flags: DateFlags) -> Option<ParsedDateTim
         return None;
     }
     let value = DateTime::new(year, month, day, hour, minute, second, 0);
-    Some(ParsedDateTime { value, date_only, fsp: 0, truncated: false, offset: None })
+    Some(ParsedDateTime { value, date_only, fsp: 0, truncated: false, offset: None, deprecated: None })
 }
 
 /// The time of a number: [-]hhmmss, or the time of YYMMDDhhmmss and longer.
@@ -388,12 +480,13 @@ pub fn number_to_time(number: i64) -> Option<ParsedTime> {
         fsp: 0,
         truncated: false,
         out_of_range: true,
+        deprecated: None,
     };
     if v > 8_385_959 {
         if number >= 10_000_000_000
             && let Some(d) = number_to_datetime(number, DateFlags::LAX)
         {
-            return Some(ParsedTime { value: d.value.time(), fsp: 0, truncated: false, out_of_range: false });
+            return Some(ParsedTime::of(&d));
         }
         return Some(clamped(number < 0));
     }
@@ -406,6 +499,7 @@ pub fn number_to_time(number: i64) -> Option<ParsedTime> {
         fsp: 0,
         truncated: false,
         out_of_range: false,
+        deprecated: None,
     })
 }
 

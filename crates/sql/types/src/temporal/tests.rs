@@ -10,6 +10,32 @@ fn time(text: &str) -> String {
     parse_time(text.as_bytes()).map_or("NULL".into(), |p| p.value.to_string().trim_end_matches(".000000").to_owned())
 }
 
+/// The first delimiter that is deprecated: where it stands, and what belongs there.
+#[test]
+fn deprecated_delimiters() {
+    let found = |text: &str| parse_datetime(text.as_bytes(), DateFlags::LAX).unwrap().deprecated;
+    let cases: &[(&str, Option<(u8, usize, Option<u8>)>)] = &[
+        ("2020-01-02 10:11:12", None),
+        ("2020-01-02T10:11:12.5", None),
+        ("20200102", None),
+        ("20200102.", None),
+        ("2020/01-02", Some((b'/', 4, Some(b'-')))),
+        ("2020-01@02", Some((b'@', 7, Some(b'-')))),
+        ("2020-01-02\t10:11", Some((b'\t', 10, Some(b' ')))),
+        ("2020-01-02 10.11", Some((b'.', 13, Some(b':')))),
+        ("2020--01-02", Some((b'-', 5, None))),
+        ("2020-01-02  10:11", Some((b' ', 11, None))),
+        (" 2020-01-02", Some((b' ', 0, None))),
+        ("2020-01-02 ", Some((b' ', 10, None))),
+        ("2020-01-02 10:11:12 ", Some((b' ', 19, None))),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(found(text).map(|d| (d.byte, d.at, d.standard)), *expected, "{text:?}");
+    }
+    let time = parse_time(b"-10:11:12 ").unwrap().deprecated;
+    assert_eq!(time.map(|d| (d.byte, d.at)), Some((b' ', 9)));
+}
+
 #[test]
 fn datetime_literals() {
     for (text, want) in [
@@ -30,7 +56,10 @@ fn datetime_literals() {
         ("2020-01-02 10:11", "2020-01-02 10:11:00"),
         (" 2020-01-02 1:2:3 ", "2020-01-02 01:02:03"),
         ("2020-01-02 10:11:12+05:30", "2020-01-02 10:11:12"),
-        ("2020-01-02 10:11-05:30", "2020-01-02 10:11:00"),
+        // An offset stands behind seconds.
+        ("2020-01-02 10:11-05:30", "2020-01-02 10:11:05"),
+        ("2020-01-02 10:11:12-5:30", "NULL"),
+        ("2020-01-02 10:11:12+05:30 ", "2020-01-02 10:11:12"),
         ("2020-00-01", "2020-00-01 00:00:00"),
         ("0000-00-00", "0000-00-00 00:00:00"),
         ("0", "NULL"),

@@ -21,8 +21,12 @@ pub(super) fn note(builder: &mut Builder<'_>, block: &Block) {
                 let [a, b] = &**args;
                 let number = |e: &Expr| e.ty.id.is_numeric() && e.ty.id != TypeId::Bit && is_stored(builder, block, e);
                 found.extend(match () {
-                    () if number(a) && b.is_written_text() => Some((b.clone(), a.ty.id == TypeId::Decimal)),
-                    () if number(b) && a.is_written_text() => Some((a.clone(), b.ty.id == TypeId::Decimal)),
+                    () if number(a) && builder.arena.is_written_text(b) => {
+                        Some((b.clone(), a.ty.id == TypeId::Decimal))
+                    }
+                    () if number(b) && builder.arena.is_written_text(a) => {
+                        Some((a.clone(), b.ty.id == TypeId::Decimal))
+                    }
                     () => None,
                 });
             }
