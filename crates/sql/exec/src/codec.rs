@@ -3,8 +3,11 @@
 use crate::error::from_engine;
 use gannet_catalog::{StoredTable, Trees};
 use gannet_engine::{TreeHandle, Txn};
-use gannet_schema::Table;
+use gannet_schema::{Index, Table};
+use gannet_types::rowref::RowRef;
+use gannet_types::value::ValueRef;
 use gannet_types::{Result, SqlError, Value};
+use std::cell::Cell;
 
 /// A secondary index's entry of a row.
 pub(crate) struct IndexEntry {
@@ -16,6 +19,14 @@ pub(crate) struct IndexEntry {
     pub(crate) has_null: bool,
     /// Values that cannot be had back from the key.
     pub(crate) carried: Vec<u8>,
+}
+
+impl IndexEntry {
+    /// As it is written to `index`, whose entry it is.
+    pub(crate) fn of(&self, index: &Index) -> EntryRef<'_> {
+        let unique = if index.unique() && !self.has_null { self.prefix_len } else { 0 };
+        EntryRef { key: &self.key, unique, carried: &self.carried }
+    }
 }
 
 /// The trees of a table.
@@ -49,10 +60,37 @@ pub(crate) fn decode_row(table: &Table, payload: &[u8]) -> Result<Vec<Value>> {
 }
 
 /// The entry of a row in a secondary index.
-pub(crate) fn index_entry(table: &Table, index: usize, row_key: &[u8], values: &[Value]) -> Result<IndexEntry> {
+pub(crate) fn index_entry<'v>(
+    table: &Table,
+    index: usize,
+    row_key: &[u8],
+    row: impl Into<RowRef<'v>>,
+) -> Result<IndexEntry> {
+    match row.into() {
+        RowRef::Values(values) => entry_of(table, index, row_key, |i| values[i].as_ref()),
+        RowRef::Stored(layout, payload) => {
+            let (row, damage) = (layout.open(payload)?, Cell::new(None));
+            let value = |i| {
+                row.get(i).unwrap_or_else(|e| {
+                    damage.set(Some(e));
+                    ValueRef::Null
+                })
+            };
+            let entry = entry_of(table, index, row_key, value)?;
+            damage.take().map_or(Ok(entry), |e| Err(e.into()))
+        }
+    }
+}
+
+fn entry_of<'v>(
+    table: &Table,
+    index: usize,
+    row_key: &[u8],
+    value: impl Fn(usize) -> ValueRef<'v>,
+) -> Result<IndexEntry> {
     let (mut key, mut carried) = (Vec::with_capacity(64), Vec::new());
-    let made = table.index_key(index, |i| values[i].as_ref(), row_key, &mut key)?;
-    table.index_carried(index, |i| values[i].as_ref(), &mut carried)?;
+    let made = table.index_key(index, &value, row_key, &mut key)?;
+    table.index_carried(index, &value, &mut carried)?;
     Ok(IndexEntry { key, prefix_len: made.prefix_len, has_null: made.has_null, carried })
 }
 

@@ -220,7 +220,7 @@ impl KeyValueTable {
             return Ok(Put::Same);
         }
         let all: Vec<u32> = (0..self.table.indexes.len() as u32).collect();
-        match rows::change_row(&self.table, key, (old, new), &all, Write::Here, to)? {
+        match rows::change_row(&self.table, key, (old.into(), new.into()), &all, Write::Here, to)? {
             Conflict::None => Ok(Put::Replaced),
             Conflict::Duplicate { index, .. } => Err(rows::duplicate_error(&self.table, index, new, zone)),
         }

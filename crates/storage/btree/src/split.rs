@@ -165,19 +165,26 @@ fn middle(node: Node<'_, PageBuf>, from: usize, to: usize) -> usize {
         let e = node.entry(i);
         entry_space(e.suffix.len, e.value.len)
     };
-    let total: usize = (0..node.count()).map(size).sum();
+    let half = (node.used_space() - node.prefix_len()) / 2;
     let tolerance = SPACE / 16;
     let mut best = (usize::MAX, usize::MAX, from);
     let mut below = 0usize;
     for i in 0..to {
         if i >= from {
-            let off = below.abs_diff(total / 2);
-            let cost = || match node.level() {
-                0 if i > 0 => gannet_page::node::common_prefix(node.suffix_bytes(i - 1), node.suffix_bytes(i)) + 1,
-                _ => node.suffix_bytes(i).len(),
-            };
+            let off = below.abs_diff(half);
             // Far from the middle only the distance counts.
-            let rank = if off <= tolerance { (0, cost() * SPACE + off) } else { (1, off) };
+            let rank = if off > tolerance {
+                if below > half && best.0 == 0 {
+                    break;
+                }
+                (1, off)
+            } else {
+                let cost = match node.level() {
+                    0 if i > 0 => gannet_page::node::common_prefix(node.suffix_bytes(i - 1), node.suffix_bytes(i)) + 1,
+                    _ => node.suffix_bytes(i).len(),
+                };
+                (0, cost * SPACE + off)
+            };
             best = best.min((rank.0, rank.1, i));
         }
         below += size(i);

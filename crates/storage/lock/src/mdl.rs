@@ -630,13 +630,20 @@ impl LockOwner {
     }
 
     fn end_uses(&self, ends: impl Fn(&Use) -> bool) {
-        // Most often all uses end. Their list, which is in the caches now, is then kept for the thread's next uses.
+        // Most often all uses end. Their list, which is in the caches now, is then kept for the thread's next uses, or
+        // for the next that end in a transaction that keeps others.
         let mut ended: Vec<Use> = {
             let mut uses = self.inner.uses.lock();
             if uses.is_empty() {
                 return;
             }
-            if uses.iter().all(&ends) { std::mem::take(&mut *uses) } else { uses.extract_if(.., |u| ends(u)).collect() }
+            if uses.iter().all(&ends) {
+                std::mem::take(&mut *uses)
+            } else {
+                let mut ended = SPARE.take();
+                ended.extend(uses.extract_if(.., |u| ends(u)));
+                ended
+            }
         };
         ended.iter().for_each(|u| self.end_use(u));
         ended.clear();

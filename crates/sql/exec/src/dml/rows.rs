@@ -8,7 +8,9 @@ use crate::{codec, convert, error::from_engine, waiting};
 use gannet_catalog::StoredTable as _;
 use gannet_engine::{Delete, IndexInsert, Insert, NewEntry, Read, ReadMode, RowBuf, TreeHandle, Txn, Update};
 use gannet_schema::{FullText, Index, Table};
+use gannet_types::rowref::RowRef;
 use gannet_types::{Result, SqlError, TimeZone, Value, sql_err};
+use std::borrow::Cow;
 
 /// What keeps a row from being written.
 pub(crate) enum Conflict {
@@ -91,7 +93,7 @@ pub(super) fn insert_entries<'r>(
     let tree = codec::index_tree(table, number, txn)?;
     if table.indexes[number].is_ordered() {
         let entries: Result<Vec<IndexEntry>> =
-            rows.map(|(key, values)| codec::index_entry(table, number, key, values)).collect();
+            rows.map(|(key, values)| codec::index_entry(table, number, key, *values)).collect();
         let entries = entries?;
         return put_sorted(tree, entries.iter().map(|e| (&e.key[..], &e.carried[..])).collect(), txn);
     }
@@ -168,9 +170,7 @@ pub(super) fn insert_entry(
         }
         return Ok(None);
     }
-    let entry = codec::index_entry(table, number, row_key, values)?;
-    let unique = if index.unique() && !entry.has_null { entry.prefix_len } else { 0 };
-    put_entry(tree, EntryRef { key: &entry.key, unique, carried: &entry.carried }, lock_exclusive, txn)
+    put_entry(tree, codec::index_entry(table, number, row_key, values)?.of(index), lock_exclusive, txn)
 }
 
 /// Adds entries that may repeat, and ascend.
@@ -283,7 +283,7 @@ pub(crate) enum Write {
 pub(crate) fn change_row(
     table: &Table,
     key: &[u8],
-    (old, new): (&[Value], &[Value]),
+    (old, new): (RowRef<'_>, RowRef<'_>),
     indexes: &[u32],
     write: Write,
     to: &mut RowWriter<'_>,
@@ -292,9 +292,15 @@ pub(crate) fn change_row(
         Write::Done(mark) => mark,
         Write::Here => {
             let mark = to.mark();
-            let mut payload = Vec::new();
-            codec::encode_row(table, new, &mut payload)?;
-            match to.txn.update(codec::row_tree(table, to.txn)?, key, &payload).map_err(from_engine)? {
+            let mut made = Vec::new();
+            let payload = match new {
+                RowRef::Stored(_, payload) => payload,
+                RowRef::Values(values) => {
+                    codec::encode_row(table, values, &mut made)?;
+                    &made
+                }
+            };
+            match to.txn.update(codec::row_tree(table, to.txn)?, key, payload).map_err(from_engine)? {
                 Update::Updated => {}
                 Update::Missing | Update::Changed => return Err(gone(table)),
             }
@@ -307,7 +313,8 @@ pub(crate) fn change_row(
             continue;
         }
         if !table.indexes[number].is_ordered() {
-            if let Some(row_key) = change_entries(table, number, key, (old, new), to.txn)? {
+            let (old, new) = (values_of(old)?, values_of(new)?);
+            if let Some(row_key) = change_entries(table, number, key, (&old, &new), to.txn)? {
                 return Ok(Conflict::Duplicate { index: number, row_key });
             }
             continue;
@@ -317,15 +324,24 @@ pub(crate) fn change_row(
         if before.key == after.key && before.carried == after.carried {
             continue;
         }
-        to.txn.index_delete(codec::index_tree(table, number, to.txn)?, &before.key).map_err(from_engine)?;
-        if let Some(row_key) = insert_entry(table, number, &table.indexes[number], key, new, false, to.txn)? {
+        let tree = codec::index_tree(table, number, to.txn)?;
+        to.txn.index_delete(tree, &before.key).map_err(from_engine)?;
+        if let Some(row_key) = put_entry(tree, after.of(&table.indexes[number]), false, to.txn)? {
             return Ok(Conflict::Duplicate { index: number, row_key });
         }
     }
     pass_counter(table, old, new, to.txn)?;
     to.note(table, key);
-    to.tell(mark, table, Images::update(old, new))?;
+    to.tell(mark, table, Images::Update(old, new))?;
     Ok(Conflict::None)
+}
+
+/// All values of a row, which are made where they are not at hand.
+fn values_of(row: RowRef<'_>) -> Result<Cow<'_, [Value]>> {
+    match row {
+        RowRef::Values(values) => Ok(Cow::Borrowed(values)),
+        RowRef::Stored(..) => Ok(Cow::Owned(row.to_values()?)),
+    }
 }
 
 /// Brings the entries of an index that is no B-tree from one version of a row to the next: those that differ. `Some` is
@@ -365,9 +381,17 @@ fn change_entries(
 
 /// A change that gives the row another AUTO_INCREMENT value moves the counter beyond it.
 #[inline]
-pub(super) fn pass_counter(table: &Table, old: &[Value], new: &[Value], txn: &Txn) -> Result<()> {
+pub(super) fn pass_counter<'a>(
+    table: &Table,
+    old: impl Into<RowRef<'a>>,
+    new: impl Into<RowRef<'a>>,
+    txn: &Txn,
+) -> Result<()> {
+    let (old, new) = (old.into(), new.into());
     match table.auto_column {
-        Some(column) if old[column as usize] != new[column as usize] => raise_counter(table, new, txn),
+        Some(column) if old.get(column as usize)? != new.get(column as usize)? => {
+            raise_counter(table, &values_of(new)?, txn)
+        }
         _ => Ok(()),
     }
 }

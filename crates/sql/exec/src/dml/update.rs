@@ -366,5 +366,5 @@ pub(crate) fn write(
             &all
         }
     };
-    rows::change_row(table, key, (old, new), indexes, Write::Here, to)
+    rows::change_row(table, key, (old.into(), new.into()), indexes, Write::Here, to)
 }

@@ -318,12 +318,14 @@ impl KeyValueTable {
         if written != Update::Updated {
             return Ok(false);
         }
-        let old = codec::decode_row(&self.table, old)?;
-        let now = codec::decode_row(&self.table, &new.payload)?;
+        let stored = |row| RowRef::Stored(self.table.layout(), row);
         let all: Vec<u32> = (0..self.table.indexes.len() as u32).collect();
-        match rows::change_row(&self.table, key, (&old, &now), &all, Write::Done(mark), to)? {
+        match rows::change_row(&self.table, key, (stored(old), stored(&new.payload)), &all, Write::Done(mark), to)? {
             Conflict::None => Ok(true),
-            Conflict::Duplicate { index, .. } => Err(rows::duplicate_error(&self.table, index, &now, zone)),
+            Conflict::Duplicate { index, .. } => {
+                let now = codec::decode_row(&self.table, &new.payload)?;
+                Err(rows::duplicate_error(&self.table, index, &now, zone))
+            }
         }
     }
 

@@ -15,7 +15,7 @@ use gannet_plan::{
 };
 use gannet_schema::Table;
 use gannet_telemetry::{Counter, add_all};
-use gannet_types::{Result, Value};
+use gannet_types::{Result, Value, rowref::RowRef};
 
 /// The scan of an UPDATE that can take this path.
 pub(crate) fn of<'p>(update: &'p Update, cx: &Cx<'_, 'p>) -> Option<(&'p TableScan, &'p Table)> {
@@ -35,12 +35,13 @@ pub(crate) fn run<'p>(
     let target = &run.update.targets[0];
     // Nothing but the change sink has to hear of the change: the transaction may end with it.
     let own = |i: &u32| Some(*i as usize) == table.clustered;
-    let alone =
-        target.indexes.iter().all(own) && !foreign::matters(target.table as usize, cx) && table.row_log.is_none();
+    let linked = foreign::matters(target.table as usize, cx);
+    let alone = target.indexes.iter().all(own) && !linked && table.row_log.is_none();
     // In a function or trigger the statement around goes on, and may fail: the change is undone with it.
     let ends = alone && !cx.inner && cx.txn.get()?.options().autocommit;
     let mut payload = Vec::new();
-    let mut in_place = alone && takes_patches(target, table, cx);
+    let ordered = |i: &u32| table.indexes[*i as usize].is_ordered();
+    let mut in_place = !linked && target.indexes.iter().all(ordered) && takes_patches(target, table, cx);
     point::run((scan, table), cx, |found, cx| {
         let &Found { tree, key, stamp, .. } = found;
         if in_place {
@@ -48,11 +49,20 @@ pub(crate) fn run<'p>(
             match patched(target, table, found, &mut payload, cx)? {
                 Some(false) => return Ok(Tried::Not),
                 Some(true) => {
-                    let rows = (found.payload, &payload[..]);
-                    let written = cx.row_writer()?.rewrite(table, (tree, key, stamp), rows, ends)?;
+                    let mut to = cx.row_writer()?;
+                    let mark = to.mark();
+                    let written = if alone {
+                        to.rewrite(table, (tree, key, stamp), (found.payload, &payload), ends)?
+                    } else {
+                        to.txn.update_if(tree, key, stamp, &payload).map_err(from_engine)?
+                    };
                     if written == Outcome::Updated {
-                        (run.matched, run.changed) = (1, 1);
+                        run.matched = 1;
                         counted(cx);
+                        if !alone {
+                            follow_stored(target, table, found, (&payload, mark), cx)?;
+                        }
+                        run.changed = 1;
                     }
                     return Ok(tried(written));
                 }
@@ -151,6 +161,25 @@ fn patched<'p>(
     Ok(Some(payload[..] != *found.payload))
 }
 
+/// What follows the change of a row in its stored form, which no foreign key is about: index entries.
+fn follow_stored(
+    target: &UpdateTarget,
+    table: &Table,
+    found: &Found<'_>,
+    (new, mark): (&[u8], u64),
+    cx: &mut Cx<'_, '_>,
+) -> Result<()> {
+    let stored = |row| RowRef::Stored(table.layout(), row);
+    let rows = (stored(found.payload), stored(new));
+    match rows::change_row(table, found.key, rows, &target.indexes, Write::Done(mark), &mut cx.row_writer()?)? {
+        Conflict::None => Ok(()),
+        Conflict::Duplicate { index, .. } => {
+            let new = codec::decode_row(table, new)?;
+            Err(rows::duplicate_error(table, index, &new, &cx.shared.settings.time_zone))
+        }
+    }
+}
+
 /// What follows the change of the row: index entries and foreign keys.
 fn follow<'p>(
     run: &mut Run<'p>,
@@ -162,7 +191,8 @@ fn follow<'p>(
 ) -> Result<()> {
     let target = &run.update.targets[0];
     let slot = target.table as usize;
-    match rows::change_row(table, key, (old, new), &target.indexes, Write::Done(mark), &mut cx.row_writer()?)? {
+    let rows = (old.into(), new.into());
+    match rows::change_row(table, key, rows, &target.indexes, Write::Done(mark), &mut cx.row_writer()?)? {
         Conflict::None => {
             foreign::updated(slot, old, new, cx)?;
             run.changed = 1;
