@@ -68,24 +68,32 @@ pub fn store_plain(v: ValueRef<'_>, ty: &SqlType) -> Option<Value> {
 #[inline]
 pub fn store_same<'v>(v: ValueRef<'v>, ty: &SqlType) -> Option<ValueRef<'v>> {
     match (ty.id, v) {
-        (TypeId::Int, ValueRef::Int(n)) if !ty.unsigned && i32::try_from(n).is_ok() => Some(ValueRef::Int(n)),
-        (TypeId::BigInt, ValueRef::Int(n)) if !ty.unsigned => Some(ValueRef::Int(n)),
+        (id, ValueRef::Int(n)) if id.is_integer() => as_integer(n, ty),
+        (id, ValueRef::UInt(n)) if id.is_integer() => match i64::try_from(n) {
+            Ok(n) => as_integer(n, ty),
+            Err(_) => (ty.unsigned && integer_bits(id) == 64).then_some(v),
+        },
         (id, ValueRef::Str(text, from)) if id.is_string() => {
             fits(text, from, ty).then_some(ValueRef::Str(text, ty.collation))
         }
         (id, ValueRef::Str(text, from)) if id.is_integer() && !from.charset().is_wide() => {
-            let n = digits(text)?;
-            let bits = integer_bits(id);
-            match ty.unsigned {
-                true => (n >= 0 && (bits == 64 || n >> bits == 0)).then_some(ValueRef::UInt(n as u64)),
-                false => (bits == 64 || n >> (bits - 1) == n >> 63).then_some(ValueRef::Int(n)),
-            }
+            as_integer(digits(text)?, ty)
         }
         (TypeId::Date, ValueRef::Str(text, from)) if !from.charset().is_wide() => plain_date(text).map(ValueRef::Date),
         (TypeId::DateTime, ValueRef::Str(text, from)) if !from.charset().is_wide() => {
             plain_datetime(text).map(|at| ValueRef::DateTime(at, ty.scale))
         }
         _ => None,
+    }
+}
+
+/// A number in an integer column, if it is in range.
+#[inline]
+fn as_integer<'v>(n: i64, ty: &SqlType) -> Option<ValueRef<'v>> {
+    let bits = integer_bits(ty.id);
+    match ty.unsigned {
+        true => (n >= 0 && (bits == 64 || n >> bits == 0)).then_some(ValueRef::UInt(n as u64)),
+        false => (bits == 64 || n >> (bits - 1) == n >> 63).then_some(ValueRef::Int(n)),
     }
 }
 

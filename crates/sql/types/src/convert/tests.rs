@@ -164,13 +164,19 @@ fn plain_values_are_stored_as_others_are() {
     let mut values: Vec<Value> = texts.split(',').map(t).collect();
     values.extend(texts.split(',').map(|text| Value::bytes(text.as_bytes())));
     values.extend([Value::Int(5), Value::Int(i64::MAX), Value::Int(i64::MIN), Value::UInt(5), Value::Null, dec("1.5")]);
+    let borders = (0..64).flat_map(|bit| [(1u64 << bit) - 1, 1 << bit, (1 << bit) + 1]);
+    values.extend(borders.flat_map(|n| [Value::UInt(n), Value::Int(n as i64), Value::Int((n as i64).wrapping_neg())]));
     let mut plain = 0;
     for ty in &types {
         for v in &values {
-            let Some(stored) = store_plain(v.as_ref(), ty) else { continue };
-            plain += 1;
             let at = StoreTarget { column: "c", row: 1 };
             let (other, codes) = with(SqlMode::DEFAULT, true, |cx| store(v.as_ref(), ty, at, cx));
+            let Some(stored) = store_plain(v.as_ref(), ty) else {
+                let is_number = matches!(v, Value::Int(_) | Value::UInt(_)) && ty.id.is_integer();
+                assert!(!is_number || other.is_err(), "{v:?} into {ty:?}");
+                continue;
+            };
+            plain += 1;
             assert_eq!((other.as_ref(), &codes[..]), (Ok(&stored), &[][..]), "{v:?} into {ty:?}");
         }
     }
