@@ -52,34 +52,39 @@ fn put_entry(page: &mut PageBuf, i: usize, suffix: &[u8], value: &[u8]) {
 /// dead.
 fn compact(page: &mut PageBuf, skip: Option<usize>) -> Result<(), Corrupt> {
     let node = node(page)?;
-    let (count, heap, end) = (node.count(), heap_start(page), PAGE_SIZE - node.prefix_len());
+    let (count, end) = (node.count(), PAGE_SIZE - node.prefix_len());
     let mut live = check_entries(page, node)?;
-    let mut old = Vec::with_capacity(end - heap + STEP);
-    old.extend_from_slice(&page.0[heap..end]);
-    old.resize(end - heap + STEP, 0);
-    let size_at = |slot: u64| match slot_value(slot) {
-        LONG => {
-            let value = slot_at(slot) + slot_suffix(slot);
-            slot_suffix(slot) + LENGTH + usize::from(u16::from_le_bytes([old[value - heap], old[value - heap + 1]]))
-        }
-        value => slot_suffix(slot) + value,
+    let mut old = Vec::with_capacity(PAGE_SIZE + STEP);
+    old.extend_from_slice(&page.0);
+    old.resize(PAGE_SIZE + STEP, 0);
+    let size_of = |slot: u64| {
+        let value = match slot_value(slot) {
+            LONG => {
+                let at = slot_at(slot) + slot_suffix(slot);
+                LENGTH + usize::from(u16::from_le_bytes([old[at], old[at + 1]]))
+            }
+            short => short,
+        };
+        slot_suffix(slot) + value
     };
     if let Some(dead) = skip {
-        live -= size_at(page.u64_at(SLOTS + SLOT * dead));
+        live -= size_of(page.u64_at(SLOTS + SLOT * dead));
     }
     page.put_u16(HEAP, end - live);
     page.put_u16(GARBAGE, 0);
     // From the last to the first, so upwards. A short entry is moved in one step of fixed length, and the next one
     // covers what was too much.
     let mut at = end - live;
-    for i in (0..count).rev().filter(|i| Some(*i) != skip) {
-        let slot = page.u64_at(SLOTS + SLOT * i);
-        let (from, len) = (slot_at(slot) - heap, size_at(slot));
-        let step = if len <= STEP && at + STEP <= end { STEP } else { len };
-        if step == STEP {
+    for (i, slot) in slots_of(&old, count).iter().enumerate().rev() {
+        if skip == Some(i) {
+            continue;
+        }
+        let slot = u64::from_le_bytes(*slot);
+        let (from, len) = (slot_at(slot), size_of(slot));
+        if len <= STEP && at + STEP <= end {
             page.0[at..at + STEP].copy_from_slice(&old[from..from + STEP]);
         } else {
-            page.0[at..at + len].copy_from_slice(&old[from..from + len]);
+            copy_exactly(&mut page.0[at..at + len], &old[from..from + len]);
         }
         page.put_u64(SLOTS + SLOT * i, moved(slot, at));
         at += len;
@@ -87,15 +92,26 @@ fn compact(page: &mut PageBuf, skip: Option<usize>) -> Result<(), Corrupt> {
     Ok(())
 }
 
-/// Bytes that are moved without asking how many: an entry of most secondary indexes is not longer.
-const STEP: usize = 32;
+/// Bytes that are moved without asking how many: entries of most secondary indexes are not longer.
+const STEP: usize = 48;
+
+/// Not inlined, because the compiler makes one copy of variable length of this and of a step.
+#[inline(never)]
+fn copy_exactly(to: &mut [u8], from: &[u8]) {
+    to.copy_from_slice(from);
+}
+
+/// The first slots of a page that has so many.
+fn slots_of(page: &[u8], count: usize) -> &[[u8; SLOT]] {
+    page[SLOTS..SLOTS + SLOT * count].as_chunks().0
+}
 
 /// All slots point to whole entries which do not share bytes more than the heap can hold. Returns the entries' bytes.
 fn check_entries(page: &PageBuf, node: Node<'_, PageBuf>) -> Result<usize, Corrupt> {
     let (heap, end) = (heap_start(page), PAGE_SIZE - node.prefix_len());
     let mut sum = 0;
-    for i in 0..node.count() {
-        let raw = page.u64_at(SLOTS + SLOT * i);
+    for (i, slot) in slots_of(&page.0, node.count()).iter().enumerate() {
+        let raw = u64::from_le_bytes(*slot);
         let (at, value) = (slot_at(raw), slot_value(raw));
         let size = if value == LONG { node.checked_entry(i)?.size() } else { slot_suffix(raw) + value };
         if at < heap || at + size > end {
