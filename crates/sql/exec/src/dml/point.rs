@@ -51,12 +51,12 @@ impl Found<'_> {
         Ok(self.batch.get_or_init(|| Batch { rows: 1, columns: columns.collect() }))
     }
 
-    /// The row as a batch for an expression without subqueries: only the columns that it reads are in it.
-    pub(super) fn batch_for(&self, expr: &Expr) -> Result<Batch> {
+    /// The row as a batch for expressions without subqueries: only the columns that they read are in it.
+    pub(super) fn batch_for<'e>(&self, mut exprs: impl Iterator<Item = &'e Expr>) -> Result<Batch> {
         let row = self.table.layout().open(self.payload)?;
         let absent = || Column::Constant(Value::Null, 1);
         let mut batch = Batch { rows: 1, columns: (0..self.table.columns.len()).map(|_| absent()).collect() };
-        fill(expr, &row, &mut batch.columns)?;
+        exprs.try_for_each(|expr| fill(expr, &row, &mut batch.columns))?;
         Ok(batch)
     }
 }

@@ -49,20 +49,9 @@ pub(crate) fn run<'p>(
             match patched(target, table, found, &mut payload, cx)? {
                 Some(false) => return Ok(Tried::Not),
                 Some(true) => {
-                    let mut to = cx.row_writer()?;
-                    let mark = to.mark();
-                    let written = if alone {
-                        to.rewrite(table, (tree, key, stamp), (found.payload, &payload), ends)?
-                    } else {
-                        to.txn.update_if(tree, key, stamp, &payload).map_err(from_engine)?
-                    };
+                    let written = write_stored(target, (table, alone, ends), found, &payload, cx)?;
                     if written == Outcome::Updated {
-                        run.matched = 1;
-                        counted(cx);
-                        if !alone {
-                            follow_stored(target, table, found, (&payload, mark), cx)?;
-                        }
-                        run.changed = 1;
+                        (run.matched, run.changed) = (1, 1);
                     }
                     return Ok(tried(written));
                 }
@@ -140,6 +129,7 @@ fn patched<'p>(
 ) -> Result<Option<bool>> {
     payload.clear();
     payload.extend_from_slice(found.payload);
+    let mut row = None;
     for Assignment { column, value } in &target.assignments {
         let Some(expr) = value else { return Ok(None) };
         let definition = &table.columns[*column as usize];
@@ -147,8 +137,15 @@ fn patched<'p>(
         let value = if constant {
             eval::eval(expr, &Batch::default(), 0, cx)?
         } else {
-            // Most expressions read one column or two, of a row of many.
-            eval::eval(expr, &found.batch_for(expr)?, 0, cx)?
+            // Most statements read one column or two, of a row of many.
+            let row = match &row {
+                Some(row) => row,
+                None => {
+                    let read = target.assignments.iter().filter_map(|a| a.value.as_ref());
+                    row.insert(found.batch_for(read)?)
+                }
+            };
+            eval::eval(expr, row, 0, cx)?
         };
         if value.is_null() || expr.kind == ExprKind::Column(*column) {
             return Ok(None);
@@ -161,18 +158,34 @@ fn patched<'p>(
     Ok(Some(payload[..] != *found.payload))
 }
 
-/// What follows the change of a row in its stored form, which no foreign key is about: index entries.
-fn follow_stored(
+/// Writes a row in its stored form, which no foreign key is about, and its index entries, if it is still the version that
+/// was found. `alone`: it has no entries that change.
+fn write_stored(
     target: &UpdateTarget,
-    table: &Table,
+    (table, alone, ends): (&Table, bool, bool),
     found: &Found<'_>,
-    (new, mark): (&[u8], u64),
+    new: &[u8],
     cx: &mut Cx<'_, '_>,
-) -> Result<()> {
+) -> Result<Outcome> {
+    let &Found { tree, key, stamp, payload: old, .. } = found;
+    let mut to = cx.row_writer()?;
+    let mark = to.mark();
+    let written = if alone {
+        to.rewrite(table, (tree, key, stamp), (old, new), ends)?
+    } else {
+        to.txn.update_if(tree, key, stamp, new).map_err(from_engine)?
+    };
+    if written != Outcome::Updated {
+        return Ok(written);
+    }
+    counted(cx);
+    if alone {
+        return Ok(written);
+    }
     let stored = |row| RowRef::Stored(table.layout(), row);
-    let rows = (stored(found.payload), stored(new));
-    match rows::change_row(table, found.key, rows, &target.indexes, Write::Done(mark), &mut cx.row_writer()?)? {
-        Conflict::None => Ok(()),
+    let rows = (stored(old), stored(new));
+    match rows::change_row(table, key, rows, &target.indexes, Write::Done(mark), &mut cx.row_writer()?)? {
+        Conflict::None => Ok(written),
         Conflict::Duplicate { index, .. } => {
             let new = codec::decode_row(table, new)?;
             Err(rows::duplicate_error(table, index, &new, &cx.shared.settings.time_zone))
