@@ -158,8 +158,8 @@ fn patched<'p>(
     Ok(Some(payload[..] != *found.payload))
 }
 
-/// Writes a row in its stored form, which no foreign key is about, and its index entries, if it is still the version that
-/// was found. `alone`: it has no entries that change.
+/// Writes a row in its stored form, which no foreign key is about, and its index entries, if it is still the version
+/// that was found. `alone`: it has no entries that change.
 fn write_stored(
     target: &UpdateTarget,
     (table, alone, ends): (&Table, bool, bool),
