@@ -21,8 +21,8 @@ pub(crate) struct Way {
 
 #[derive(Debug, Clone)]
 enum How {
-    /// A LOAD DATA LOCAL.
-    Local(String),
+    /// A LOAD DATA LOCAL, which decodes so.
+    Local { sql: String, decode: Vec<Option<Decode>> },
     /// INSERTs that begin so, of values that are decoded so.
     Insert { head: String, decode: Vec<Option<Decode>> },
 }
@@ -63,6 +63,7 @@ impl Way {
         let into = qualified(schema, table);
         let told = || Columns { schema: schema.into(), table: table.into(), names: columns.clone() };
         let told = (*dialect == Dialect::default()).then(told);
+        let decoded = columns.iter().map(|c| decode.get(c).copied()).collect();
         if local {
             let mut sets = Vec::new();
             let mut list = Vec::new();
@@ -82,21 +83,26 @@ impl Way {
                 dialect.clauses(),
                 list.join(", ")
             );
-            return Ok(Way { how: How::Local(sql), columns: told });
+            return Ok(Way { how: How::Local { sql, decode: decoded }, columns: told });
         }
         if *dialect != Dialect::default() || !matches!(charset.as_str(), "utf8mb4" | "utf8" | "utf8mb3" | "ascii") {
             return wrong("rows in this form need the server's local_infile = ON");
         }
         let names: Vec<String> = columns.iter().map(|c| quoted(c)).collect();
         let head = format!("INSERT INTO {into} ({}) VALUES ", names.join(", "));
-        let decode = columns.iter().map(|c| decode.get(c).copied()).collect();
-        Ok(Way { how: How::Insert { head, decode }, columns: told })
+        Ok(Way { how: How::Insert { head, decode: decoded }, columns: told })
     }
 
     /// Puts the rows of a piece in, all of them as they are, or fails. The caller's transaction is open.
     pub(crate) fn put(&self, db: &mut Session, piece: &Piece, file: &Path) -> Outcome<()> {
         match &self.how {
-            How::Local(sql) => self.local(db, sql, piece, file),
+            How::Local { sql, decode } => {
+                // Servers make NULL of what is no base64.
+                if self.columns.is_some() && decode.contains(&Some(Decode::Base64)) {
+                    check_base64(decode, piece, file)?;
+                }
+                self.local(db, sql, piece, file)
+            }
             How::Insert { head, decode } => self.insert(db, head, decode, piece, file),
         }
     }
@@ -257,6 +263,23 @@ fn of_rows(text: &str, piece: &Piece) -> String {
         true => String::new(),
         false => format!(", in rows {} to {}", piece.row, piece.row + piece.ends.len() as u64 - 1),
     }
+}
+
+/// The values of a piece that are to be base64 are.
+fn check_base64(decode: &[Option<Decode>], piece: &Piece, file: &Path) -> Outcome<()> {
+    let (mut begin, mut plain) = (0, Vec::new());
+    for (i, &end) in piece.ends.iter().enumerate() {
+        let values = piece.bytes[begin..end - 1].split(|&b| b == b'\t').zip(decode);
+        for (value, _) in values.filter(|(value, how)| **how == Some(Decode::Base64) && *value != b"\\N") {
+            plain.clear();
+            unescape(value, &mut plain);
+            if from_base64(&plain).is_none() {
+                return wrong(format!("{}: row {}: a value is no base64", file.display(), piece.row + i as u64));
+            }
+        }
+        begin = end;
+    }
+    Ok(())
 }
 
 /// Appends a line's values in parentheses. The escapes of lines are those of literals, but for the quote.

@@ -46,6 +46,8 @@ impl Print for Expr {
             Expr::Cast(cast) => sql.p(cast),
             Expr::ConvertUsing { expr, charset } => sql.s("convert(").p(expr).s(" using ").word(charset).s(")"),
             Expr::Collate { expr, collation } => sql.s("(").p(expr).s(" collate ").word(collation).s(")"),
+            // One value in parentheses alone is that value.
+            Expr::Row(items) if items.len() == 1 => sql.s("row").parens(items),
             Expr::Row(items) => sql.parens(items),
             Expr::Call(call) => sql.p(call),
             Expr::Aggregate(aggregate) => sql.p(aggregate),
