@@ -16,13 +16,15 @@
 
 mod groups;
 mod sort;
+mod spill;
 
 use gannet_base::sync::Arc;
 use gannet_base::{PAGE_SIZE, PageNo, TrxId};
 use gannet_page::node::MAX_ENTRY;
 use gannet_runtime::{now_ns, park};
 
-pub use sort::{Item, Merge, MergePart, SortDisk, SortSpace, Sorter};
+pub use sort::{Merge, MergePart, Sorter};
+pub use spill::{Item, SortDisk, SortSpace};
 
 /// From now on the files of sorts count there.
 pub fn count_sorts(engine: &Engine, disk: Arc<dyn SortDisk>) {
