@@ -602,10 +602,11 @@ pub(crate) fn conclude(
         rare: Rare { error, no_index, locks_ns, cpu_ns, warnings, work }.if_any(),
     };
     let number = outcome.as_ref().err().map_or(0, |e| e.number());
+    let executed = session.executed.take();
     if let Some(kept) = session.server.registry.keeps(&session.entry, figures.kind, number) {
         let registry = &session.server.registry;
         record(&execution, &registry.prepared);
-        session.executed.take().iter().for_each(|i| i.did(&execution, &registry.prepared));
+        executed.iter().for_each(|i| i.did(&execution, &registry.prepared));
         session.server.registry.did(&session.entry, figures.kind, number, &execution);
         if session.running.diagnostics.warnings.raised() > 0 {
             tell_warnings(session, ended_us);
