@@ -25,7 +25,7 @@ struct SetupTable {
     /// The key of a row.
     key: &'static [&'static str],
     /// Other columns, which UPDATE may change. No statement changes another column than these.
-    switches: [&'static str; 2],
+    switches: &'static [&'static str],
     /// Does what the rows say. Returns how many of them stay as they were.
     apply: fn(&mut Session, &Change) -> u64,
 }
@@ -37,25 +37,25 @@ struct Change {
 }
 
 static TABLES: [SetupTable; 6] = [
-    SetupTable { name: "setup_consumers", key: &["NAME"], switches: ["ENABLED", "ENABLED"], apply: switch_consumers },
-    SetupTable { name: "setup_instruments", key: &["NAME"], switches: ["ENABLED", "TIMED"], apply: switch_instruments },
+    SetupTable { name: "setup_consumers", key: &["NAME"], switches: &["ENABLED"], apply: switch_consumers },
+    SetupTable { name: "setup_instruments", key: &["NAME"], switches: &["ENABLED", "TIMED"], apply: switch_instruments },
     SetupTable {
         name: "setup_actors",
         key: &["HOST", "USER", "ROLE"],
-        switches: ["ENABLED", "HISTORY"],
+        switches: &["ENABLED", "HISTORY"],
         apply: put_actors,
     },
     SetupTable {
         name: "setup_objects",
         key: &["OBJECT_TYPE", "OBJECT_SCHEMA", "OBJECT_NAME"],
-        switches: ["ENABLED", "TIMED"],
+        switches: &["ENABLED", "TIMED"],
         apply: put_objects,
     },
-    SetupTable { name: "threads", key: &["THREAD_ID"], switches: ["INSTRUMENTED", "HISTORY"], apply: switch_threads },
+    SetupTable { name: "threads", key: &["THREAD_ID"], switches: &["INSTRUMENTED", "HISTORY"], apply: switch_threads },
     SetupTable {
         name: "setup_threads",
         key: &["NAME"],
-        switches: ["ENABLED", "HISTORY"],
+        switches: &["ENABLED", "HISTORY"],
         apply: |session, change| change.switched().map(|row| cannot(session, &row[0])).count() as u64,
     },
 ];
@@ -128,7 +128,7 @@ fn change_copy(
     values: &[Value],
     reply: &mut dyn Reply,
 ) -> Result<Done> {
-    let columns = [table.key, &table.switches].concat().join(", ");
+    let columns = [table.key, table.switches].concat().join(", ");
     let chosen = format!("SELECT {columns} FROM {SCHEMA}.{0} ORDER BY {1}", table.name, table.key.join(", "));
     let all = format!("SELECT * FROM {SCHEMA}.{0} ORDER BY {1}", table.name, table.key.join(", "));
     let rows = |session: &mut Session, query: &str| -> Result<Vec<Row>> {
