@@ -40,7 +40,8 @@ impl<T> DerefMut for CachePadded<T> {
 /// over by the next thread that gets the slot.
 pub struct PerSlot<T> {
     slots: Box<[std::sync::OnceLock<Box<CachePadded<T>>>]>,
-    /// No value is at or beyond this. Rises before the value is there, so who sees a value sees that it is below.
+    /// No value is at or beyond this. Rises before the value is there, so a reader that sees a value sees that it is
+    /// below.
     end: AtomicUsize,
     make: fn() -> T,
 }

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! A transaction of the background ([`crate::settle`]) replaces those of many rows by the words' own entries, in their
-//! order; who searches before takes the rows that wait apart. Both are entries like others: at every snapshot the words
-//! of a row are in one of the two places. That transaction locks each row, and leaves out those that are locked, so
-//! that who changes a row finds its words in one place.
+//! order; a search before that takes the rows that wait apart. Both are entries like others: at every snapshot the
+//! words of a row are in one of the two places. That transaction locks each row, and leaves out those that are locked,
+//! so that a writer that changes a row finds its words in one place.
 //!
 //! Long rows, and many rows of one statement, do not wait.
 //!
