@@ -38,7 +38,12 @@ struct Change {
 
 static TABLES: [SetupTable; 6] = [
     SetupTable { name: "setup_consumers", key: &["NAME"], switches: &["ENABLED"], apply: switch_consumers },
-    SetupTable { name: "setup_instruments", key: &["NAME"], switches: &["ENABLED", "TIMED"], apply: switch_instruments },
+    SetupTable {
+        name: "setup_instruments",
+        key: &["NAME"],
+        switches: &["ENABLED", "TIMED"],
+        apply: switch_instruments,
+    },
     SetupTable {
         name: "setup_actors",
         key: &["HOST", "USER", "ROLE"],
