@@ -23,12 +23,9 @@ pub(crate) fn bucket(ns: u64) -> usize {
 #[inline(always)]
 fn unbounded_bucket(ns: u64) -> usize {
     let v = ns >> UNIT_BITS;
-    if v < 1 << SUB_BITS {
-        return v as usize;
-    }
-    let exp = 63 - v.leading_zeros();
-    let sub = (v >> (exp - SUB_BITS)) as usize & ((1 << SUB_BITS) - 1);
-    (((exp - SUB_BITS + 1) as usize) << SUB_BITS) + sub
+    // Without a branch: the first two octaves have buckets of one unit both.
+    let exp = (v | 1 << SUB_BITS).ilog2() - SUB_BITS;
+    ((exp as usize) << SUB_BITS) + (v >> exp) as usize
 }
 
 /// The least duration in nanoseconds that lies above bucket `i`.

@@ -383,6 +383,7 @@ impl Gathered {
         let encoded = match change {
             Change::Write => shape.encoder.encode(after, first, out),
             Change::Delete => shape.encoder.encode(before, first, out),
+            Change::Update if full && !present.partial => shape.encoder.encode_update((before, after), out),
             Change::Update => {
                 let encoded = shape.encoder.encode(before, first, out);
                 encoded.and_then(|()| match present.partial {

@@ -279,8 +279,8 @@ impl Place {
 }
 
 impl History {
-    /// A statement of the session has ended. Called by the session alone.
-    #[inline]
+    /// A statement of the session has ended. Called by the session alone. In line: its arguments stay in registers.
+    #[inline(always)]
     pub fn add(&self, running: &Running<'_>, ended: &Ended<'_>) {
         let count = self.count.load(Relaxed);
         let places = self.places.get_or_init(Box::default);
@@ -344,6 +344,8 @@ impl History {
 }
 
 impl Place {
+    /// Keeps the text and its digest.
+    #[inline(never)]
     fn keep_text(&self, running: &Running<'_>, digest: Option<DigestKey>) {
         let digest = digest.map_or(0, |d| d.0);
         self.digest[0].store((digest >> 64) as u64, Relaxed);

@@ -302,7 +302,7 @@ impl Ledger {
     }
 
     /// A statement of the session has ended. Called by the session alone.
-    #[inline]
+    #[inline(always)]
     pub fn did(&self, session: &SessionDeeds, who: impl Fn() -> (String, String), kind: Kind, e: &Execution) {
         let round = self.round(Part::Statements);
         match session.of_kind(kind).filter(|cells| cells.round.load(Relaxed) == round) {

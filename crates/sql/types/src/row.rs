@@ -112,7 +112,8 @@ struct Shape {
     columns: Vec<Column>,
     /// Its first two bytes, without bit 15, and the two that may follow.
     header: (u16, u16),
-    /// Where the ends start.
+    /// Where the fixed columns start, behind the NULL bits, and where the ends do.
+    fixed: usize,
     fixed_end: usize,
     /// Where the variable bytes start behind narrow ends, and behind wide ones.
     data: usize,
@@ -182,7 +183,8 @@ impl Shape {
             n if n <= u32::from(COUNT) => (NAMED | low, 0),
             n => (NAMED | MORE | low, (n >> 13) as u16),
         };
-        let mut offset = header_len(header.0) + nullable.div_ceil(8);
+        let fixed = header_len(header.0) + nullable.div_ceil(8);
+        let mut offset = fixed;
         let mut nulls = 8 * header_len(header.0) as u16;
         let mut columns: Vec<Column> = types
             .iter()
@@ -208,6 +210,7 @@ impl Shape {
         Shape {
             columns,
             header,
+            fixed,
             fixed_end: offset,
             data: offset + variable * 2,
             data_wide: offset + variable * 4,
@@ -309,6 +312,45 @@ impl<'a> StoredRow<'a> {
             Kind::Absent => layout.default(col),
             _ => fixed(column, payload.get(column.place as usize..).ok_or(SHORT)?),
         }
+    }
+
+    /// Bytes of the payload.
+    #[inline]
+    pub fn size(&self) -> usize {
+        self.payload.len()
+    }
+
+    /// It was written with the newest definition: it has all columns, in the form of their types.
+    #[inline]
+    pub fn is_current(&self) -> bool {
+        std::ptr::eq(self.shape, &self.layout.current)
+    }
+
+    /// The bytes of a column of a current row, as they are stored; `None` for NULL. `width` is that of its type, 0 where
+    /// it varies.
+    #[inline(always)]
+    pub fn bytes(&self, col: usize, width: usize) -> Result<Option<&'a [u8]>, Corrupt> {
+        let StoredRow { shape, wide, payload, .. } = *self;
+        let Some(column) = shape.columns.get(col) else { return Err(Corrupt::Column) };
+        if is_null(column, payload)? {
+            return Ok(None);
+        }
+        let place = column.place as usize;
+        let bytes = if width == 0 { shape.variable(payload, wide, place) } else { payload.get(place..place + width) };
+        bytes.map(Some).ok_or(SHORT)
+    }
+
+    /// Another current row has the same NULLs and variable columns.
+    #[inline]
+    pub fn is_like(&self, other: &StoredRow<'_>) -> bool {
+        let Shape { fixed, fixed_end, .. } = *self.shape;
+        let (a, b) = (self.payload, other.payload);
+        std::ptr::eq(self.shape, other.shape)
+            && self.is_current()
+            && a.len() == b.len()
+            && a.len() >= fixed_end
+            && a[..fixed] == b[..fixed]
+            && a[fixed_end..] == b[fixed_end..]
     }
 
     /// Appends the value of a column. The kinds that have no vector of their own are made where they stay.
