@@ -326,8 +326,8 @@ impl<'a> StoredRow<'a> {
         std::ptr::eq(self.shape, &self.layout.current)
     }
 
-    /// The bytes of a column of a current row, as they are stored; `None` for NULL. `width` is that of its type, 0 where
-    /// it varies.
+    /// The bytes of a column of a current row, as they are stored; `None` for NULL. `width` is that of its type, 0
+    /// where it varies.
     #[inline(always)]
     pub fn bytes(&self, col: usize, width: usize) -> Result<Option<&'a [u8]>, Corrupt> {
         let StoredRow { shape, wide, payload, .. } = *self;

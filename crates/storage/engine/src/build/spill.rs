@@ -1,7 +1,7 @@
 //! The file of a sort: runs of entries, one behind the other.
 //!
-//! An entry: `varint` length of the key, key; `varint` of how much of it is unique; `varint` length of the value, value.
-//! Nothing depends on the file: it is not synced, and has no name any more when it is used.
+//! An entry: `varint` length of the key, key; `varint` of how much of it is unique; `varint` length of the value,
+//! value. Nothing depends on the file: it is not synced, and has no name any more when it is used.
 
 use std::ops::Range;
 use std::path::PathBuf;
