@@ -16,7 +16,7 @@ impl Sequence {
     }
 
     /// Writes what is guarded. The caller sees to it that there is one writer at a time.
-    #[inline]
+    #[inline(always)]
     pub fn write(&self, f: impl FnOnce()) {
         let before = self.0.load(Relaxed);
         self.0.store(before.wrapping_add(1), Relaxed);
