@@ -34,7 +34,7 @@ pub use cpu::{cpu_rests, cpu_runs};
 pub use figures::{FileCount, FileFigures, FileUse, file_figures, forget_file_figures, open_files};
 pub use file::{File, OpenOptions};
 pub use gannet_base::slot::MAX_SLOTS;
-pub use gannet_telemetry::Wait;
+pub use gannet_telemetry::{LongWork, Stage, Wait};
 pub use monitor::Monitor;
 pub use os::{
     cpu_ns, cpu_times_us, raise_descriptor_limit, read_secret, release_free_memory, resident_bytes, run_blocking,

@@ -11,6 +11,7 @@ mod events;
 mod executions;
 mod histogram;
 mod session;
+mod stages;
 mod waits;
 
 pub use blocks::{
@@ -27,4 +28,5 @@ pub use session::{
     Current, SessionCounters, cpu_from, cpu_upto, measure_cpu, measures_cpu, put_aside, session_used_file,
     session_waited, take_up,
 };
+pub use stages::{LongWork, Stage, Staging};
 pub use waits::{Event, FileKind, Wait};

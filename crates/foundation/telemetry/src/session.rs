@@ -10,7 +10,8 @@ use std::cell::Cell;
 use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_base::sync::{Mutex, OnceLock};
 
-use crate::{Counter, Event, FileKind, Scope, Wait};
+use crate::{Counter, Event, FileKind, Scope, Staging, Wait};
+use std::sync::{Arc, Weak};
 
 /// A block of counters. Written by the thread that runs the session, read by anybody. On lines of its own, of which a
 /// simple statement counts on two. Many sessions never count the rarer ones, or wait for nothing.
@@ -24,6 +25,8 @@ struct Cells {
     waits: Mutex<Vec<(Event, u64, u64)>>,
     /// Processor time that the session's commands have taken, in nanoseconds.
     cpu: AtomicU64,
+    /// Where the session's long work is shown.
+    staging: Mutex<Option<Weak<dyn Staging>>>,
 }
 
 /// Counters that are at hand.
@@ -52,6 +55,7 @@ impl Cells {
             cold: [const { OnceLock::new() }; COLD_PARTS],
             waits: Mutex::new(Vec::new()),
             cpu: AtomicU64::new(0),
+            staging: Mutex::new(None),
         }
     }
 
@@ -151,6 +155,11 @@ impl SessionCounters {
         all
     }
 
+    /// The session's long work is shown there from now on.
+    pub fn stages_go_to(&self, staging: Weak<dyn Staging>) {
+        *self.0.staging.lock() = Some(staging);
+    }
+
     /// Sets all but the waits to zero (FLUSH STATUS, COM_RESET_CONNECTION).
     pub fn reset(&self) {
         self.0.reset();
@@ -167,6 +176,7 @@ impl Drop for SessionCounters {
     fn drop(&mut self) {
         self.0.reset();
         self.0.waits.lock().clear();
+        *self.0.staging.lock() = None;
         if CURRENT.get().0.is_some_and(|c| std::ptr::eq(c, self.0)) {
             CURRENT.set(Current(None));
         }
@@ -213,6 +223,12 @@ fn session_did(event: Event, times: u64, ns: u64) {
             None => waits.push((event, times, ns)),
         }
     }
+}
+
+/// Where the long work of the session is shown that runs on this thread, if there is one.
+pub(crate) fn staging() -> Option<Arc<dyn Staging>> {
+    let Current(cells) = CURRENT.get();
+    cells?.staging.lock().as_ref().and_then(Weak::upgrade)
 }
 
 /// Whether processor time is measured, which costs two system calls a command and for each wait in it.

@@ -1,6 +1,8 @@
 //! What performance_schema collects of single statements: the rows of `setup_consumers` that can be changed.
 
+use crate::stages::Stages;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU16, Ordering::Relaxed};
+use std::sync::Arc;
 
 /// A consumer that can be switched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,12 +15,18 @@ pub enum Consumer {
     TransactionsCurrent,
     TransactionsHistory,
     TransactionsHistoryLong,
+    StagesCurrent,
+    StagesHistory,
+    StagesHistoryLong,
 }
 
 impl Consumer {
     /// By its name in `setup_consumers`.
     pub fn by_name(name: &str) -> Option<Consumer> {
         Some(match name {
+            "events_stages_current" => Consumer::StagesCurrent,
+            "events_stages_history" => Consumer::StagesHistory,
+            "events_stages_history_long" => Consumer::StagesHistoryLong,
             "events_statements_current" => Consumer::StatementsCurrent,
             "events_statements_history" => Consumer::StatementsHistory,
             "events_statements_history_long" => Consumer::StatementsHistoryLong,
@@ -54,17 +62,20 @@ pub struct Consumers {
     measures: AtomicBool,
     /// Users' processor time is shown, whatever is on.
     of_users: AtomicBool,
+    /// Stages know it by themselves: see there.
+    pub stages: Arc<Stages>,
 }
 
 /// Nothing is collected, whatever is on: `performance_schema` is OFF.
 const OFF: u16 = 1 << 15;
 
 impl Default for Consumers {
-    /// As MySQL's defaults: without the long histories and the waits.
+    /// As MySQL's defaults: without the long histories, the stages and the waits.
     fn default() -> Self {
         let statements = Consumer::StatementsCurrent.bit() | Consumer::StatementsHistory.bit();
         let bits = statements | Consumer::TransactionsCurrent.bit() | Consumer::TransactionsHistory.bit();
-        Consumers { bits: AtomicU16::new(bits), measures: AtomicBool::new(false), of_users: AtomicBool::new(false) }
+        let [measures, of_users] = [const { AtomicBool::new(false) }; 2];
+        Consumers { bits: AtomicU16::new(bits), measures, of_users, stages: Arc::default() }
     }
 }
 
@@ -126,8 +137,11 @@ impl Consumers {
         self.measures.load(Relaxed)
     }
 
-    /// Processor time is measured while somebody shows it: by the process, where other servers may be, too.
+    /// Processor time is measured while somebody shows it: by the process, where other servers may be, too. Stages
+    /// hear of their consumers.
     fn follow(&self) {
+        let stages = [Consumer::StagesCurrent, Consumer::StagesHistory, Consumer::StagesHistoryLong];
+        self.stages.follow(self.collect(), stages.map(|consumer| self.is_on(consumer)));
         let on = self.is_on(Consumer::StatementsCpu) || self.of_users.load(Relaxed);
         if self.measures.swap(on, Relaxed) != on {
             gannet_telemetry::measure_cpu(on);

@@ -33,6 +33,7 @@ pub mod seen;
 mod settling;
 pub mod setup;
 mod shared;
+pub mod stages;
 mod startup;
 pub mod statement_log;
 pub mod statistics;

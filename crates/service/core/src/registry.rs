@@ -10,6 +10,7 @@ use crate::instances::{Instances, Rounds};
 use crate::kept::KeptText;
 use crate::ledger::{Key, Kind, Ledger, Life, NOBODY, Of, Part, SessionDeeds};
 use crate::setup::{Setup, WatchedCell};
+use crate::stages::{self, SessionStages, Stages};
 use crate::tallies::{Counted, Tallies};
 use crate::transacted::{self, LongTransactions};
 use crate::vars::SessionVars;
@@ -91,6 +92,8 @@ pub struct Entry {
     began_ns: AtomicU64,
     /// It did not end by itself.
     lost: AtomicBool,
+    /// What its long work is at: made by the first, with what all sessions have.
+    stages: (Arc<Stages>, OnceLock<Box<SessionStages>>),
 }
 
 /// How far a connection's login is. Connections that have logged in and those that have not are bounded separately,
@@ -358,6 +361,16 @@ impl Entry {
         self.who.write().database = database;
     }
 
+    /// The stages of its long work; `None`: it had none.
+    pub fn stages(&self) -> Option<&SessionStages> {
+        self.stages.1.get().map(|stages| &**stages)
+    }
+
+    /// The same, for the session's own work.
+    pub(crate) fn own_stages(&self) -> &SessionStages {
+        self.stages.1.get_or_init(|| Box::new(SessionStages::new(self.stages.0.clone())))
+    }
+
     /// What the session does, and since when (as `now_ns` tells).
     pub fn activity(&self) -> (Activity, u64) {
         (Activity::of(self.activity.load(Relaxed)), self.since_ns.load(Relaxed))
@@ -378,8 +391,11 @@ impl Entry {
             (_, Some(Wait::ClientRead)) => "Receiving from client",
             (_, Some(Wait::UserSleep)) => "User sleep",
             (_, Some(Wait::UserLock)) => "User lock",
-            (_, Some(w)) => w.name(),
-            (_, None) => "executing",
+            // Of long work it matters more at which stage it is than what it waits for at the moment.
+            (_, w) => match self.stages().and_then(SessionStages::stage) {
+                Some(stage) => stage.state(),
+                None => w.map_or("executing", Wait::name),
+            },
         }
     }
 }
@@ -472,6 +488,7 @@ impl Registry {
             tls: OnceLock::new(),
             began_ns: AtomicU64::new(gannet_runtime::now_ns()),
             lost: AtomicBool::new(false),
+            stages: (self.consumers.stages.clone(), OnceLock::new()),
             activity: AtomicU8::new(Activity::Connect as u8),
             watched: WatchedCell::default(),
             since_ns: AtomicU64::new(gannet_runtime::now_ns()),
@@ -491,6 +508,8 @@ impl Registry {
         });
         let word: Weak<Entry> = Arc::downgrade(&entry);
         entry.context.set_last_word(word);
+        let staging: Weak<Entry> = Arc::downgrade(&entry);
+        entry.counters.stages_go_to(staging);
         let mut map = self.map.lock();
         map.insert(id, entry.clone());
         (entry, map.len())
@@ -612,6 +631,7 @@ impl Registry {
     pub fn forget_who(&self, of: Of) {
         self.forget_waits(Some(of));
         self.forget_memory(Some(of));
+        stages::forget_sums(self, Some(of));
         self.ledger.forget_who(of);
     }
 

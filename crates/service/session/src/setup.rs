@@ -12,6 +12,7 @@ use gannet_core::consumers::Consumer;
 use gannet_core::ledger::Kind;
 use gannet_core::setup::{Actor, Object, Watched};
 use gannet_parser::ast::Statement;
+use gannet_telemetry::Stage;
 use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
 
 const SCHEMA: &str = "performance_schema";
@@ -198,11 +199,15 @@ fn switch_consumers(session: &mut Session, change: &Change) -> u64 {
     left
 }
 
-/// Statements and transactions can be switched, with their times.
+/// Statements and transactions can be switched, with their times; stages, and whether they are timed.
 fn switch_instruments(session: &mut Session, change: &Change) -> u64 {
     let mut left = 0;
     for row in change.switched() {
         let (name, enabled, timed) = (&row[0], is_on(&row[1]), is_on(&row[2]));
+        if let Some(stage) = Stage::ALL.iter().find(|stage| stage.name() == *name) {
+            session.server.registry.consumers.stages.switch(*stage, enabled, timed);
+            continue;
+        }
         let kind = Kind::all().find(|kind| kind.name() == *name);
         if kind.is_none() && name != "transaction" {
             cannot(session, name);

@@ -13,11 +13,13 @@
 use crate::build::{self, Load, NotLoaded};
 use crate::edit::Edit;
 use crate::error::{CatalogError, CatalogResult};
+use crate::fill::Telling;
 use crate::keys::table_key;
 use crate::parts::{drop_left_parts, parts_after};
 use crate::stats;
 use crate::trees::StoredTable;
 use gannet_engine::{Direction, Insert, KeyRange, ReadMode, ScanOptions, TreeId, TreeKind};
+use gannet_runtime::Stage;
 use gannet_schema::names::fold_name;
 use gannet_schema::{
     Change, Column, ForeignKey, Index, IndexDefinition, IndexKind, IndexPart, Table, TableDefinition, TableParts,
@@ -234,10 +236,10 @@ impl<'t> Load<'t> {
         Load::begin(edit.txn, &pending.table, &pending.fresh, ordered)
     }
 
-    /// Completes what [`Load::of`] has begun.
-    pub fn finish_in(self, edit: &mut Edit<'_>) -> Result<(), NotLoaded> {
-        let workers = edit.workers;
-        self.finish(edit.txn, workers)
+    /// Completes what [`Load::of`] has begun: the stage at which it is then.
+    pub fn finish_in(self, edit: &mut Edit<'_>, insert: Stage) -> Result<(), NotLoaded> {
+        let telling = Telling { work: &edit.work, insert };
+        self.finish(edit.txn, edit.workers, telling)
     }
 }
 
@@ -320,19 +322,27 @@ impl Edit<'_> {
         })
     }
 
+    /// How much there is to do where an alteration copies rows or builds indexes: each row is read, and each tree gets
+    /// an entry of it.
+    pub fn expect_alter(&self, pending: &Pending) -> CatalogResult<u64> {
+        let trees = pending.fresh.len();
+        build::expect_builds(self.txn, if pending.copy { &pending.old } else { &pending.table }, trees, &self.work)
+    }
+
     /// Builds the new indexes, gives up the trees which the table no longer has, and puts the new version into the
-    /// dictionary. `used` is the greatest AUTO_INCREMENT value among copied rows. Error 1062 for equal rows in a unique
-    /// index.
-    pub fn finish_alter(&mut self, pending: Pending, used: u64) -> CatalogResult<Arc<Table>> {
+    /// dictionary. `used` is the greatest AUTO_INCREMENT value among copied rows, `end` the stage behind the
+    /// building. Error 1062 for equal rows in a unique index.
+    pub fn finish_alter(&mut self, pending: Pending, used: u64, end: Stage) -> CatalogResult<Arc<Table>> {
         let Pending { old, table, copy, fresh, auto_increment, .. } = pending;
         // Where the rows were copied, their indexes came with them.
         if !fresh.is_empty() && !copy {
             for part in table.all_parts() {
                 let part = part?;
                 let reader = self.reader(part)?;
-                build::build_indexes(&reader, self.txn, part, &fresh, self.workers)?;
+                build::build_indexes(&reader, self.txn, part, &fresh, self.workers, &self.work)?;
             }
         }
+        self.work.enter(end);
         stats::forget_columns(self.catalog, self.txn, &old, &table)?;
         let old_trees = old.trees(self.catalog.engine())?.clone();
         let old_next = old.auto_counter(&old_trees).map(|t| (t.id(), t.counter_next()));
@@ -427,7 +437,7 @@ impl Edit<'_> {
         if pending.copy {
             return Err(SqlError::unsupported("an index that changes the rows' key").into());
         }
-        self.finish_alter(pending, 0)
+        self.finish_alter(pending, 0, Stage::AlterEnd)
     }
 
     /// Drops an index of a table whose rows stay where they are. Error 1091 when there is none.
@@ -443,7 +453,7 @@ impl Edit<'_> {
         if pending.copy {
             return Err(SqlError::unsupported("dropping the rows' key").into());
         }
-        self.finish_alter(pending, 0)
+        self.finish_alter(pending, 0, Stage::AlterEnd)
     }
 }
 

@@ -2,14 +2,14 @@
 //! them, then each tree is made bottom-up from its entries in order (`engine::Fill`).
 
 use crate::error::{CatalogError, CatalogResult};
-use crate::fill::{self, Fault, Filling, Of};
+use crate::fill::{self, Fault, Filling, Of, TOLD, Telling};
 use crate::trees::StoredTable;
 use gannet_base::sync::Mutex;
-use gannet_base::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use gannet_base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_engine::{
     Cut, Fill, IndexInsert, Item, KeyRange, ScanOptions, SnapshotReader, SortSpace, Sorter, TreeHandle, Txn,
 };
-use gannet_runtime::Wait;
+use gannet_runtime::{LongWork, Stage, Wait};
 use gannet_schema::Table;
 use gannet_text::Splitter;
 use gannet_types::row::RowLayout;
@@ -180,14 +180,25 @@ pub(crate) fn build_indexes(
     table: &Table,
     positions: &[usize],
     workers: usize,
+    work: &LongWork,
 ) -> CatalogResult<()> {
     if positions.is_empty() {
         return Ok(());
     }
     let trees = table.trees(txn.engine())?;
-    let tasks = if trees.row.approximate_rows() < ALONE_ROWS { 1 } else { workers.max(1) };
+    let expected = trees.row.approximate_rows();
+    let tasks = if expected < ALONE_ROWS { 1 } else { workers.max(1) };
+    work.enter(Stage::AlterRead);
     let cuts = if tasks == 1 { Vec::new() } else { reader.cuts(&trees.row, tasks * RANGES)? };
-    let rows = Rows { reader, table, cuts, next: AtomicUsize::new(0), failed: AtomicBool::new(false) };
+    let rows = Rows {
+        reader,
+        table,
+        cuts,
+        next: AtomicUsize::new(0),
+        failed: AtomicBool::new(false),
+        read: AtomicU64::new(0),
+        work,
+    };
     let space = SortSpace::of_builds(txn.engine()).share(tasks * positions.len());
     let sorted = gannet_runtime::together(tasks, Wait::Parallel, |_| {
         let sorters = positions.iter().map(|p| Sorting::new(table, *p, space.clone(), true)).collect();
@@ -202,8 +213,11 @@ pub(crate) fn build_indexes(
     for task in all(sorted)? {
         of_index.iter_mut().zip(task).for_each(|(sorters, sorter)| sorters.push(sorter));
     }
+    let entries: u64 = of_index.iter().flatten().map(Sorter::entries).sum();
+    work.expect_instead(expected * (1 + positions.len() as u64), rows.read.into_inner() + entries);
     let fills = fills(txn, table, positions)?;
-    fill_indexes(fills.into_iter().zip(of_index).collect(), tasks, txn).map_err(|fault| match fault {
+    let telling = Telling { work, insert: Stage::AlterInsert };
+    fill_indexes(fills.into_iter().zip(of_index).collect(), tasks, txn, telling).map_err(|fault| match fault {
         Fault::Engine(e) => e.into(),
         Fault::DuplicateRow(_) => SqlError::internal("a row among the entries of an index").into(),
         Fault::Duplicate(position, key) => match duplicate(reader, table, position, &key) {
@@ -213,13 +227,32 @@ pub(crate) fn build_indexes(
     })
 }
 
+/// Before [`build_indexes`] of all parts of a table: how much there is to do, as far as it can be known.
+pub(crate) fn expect_builds(txn: &Txn, table: &Table, indexes: usize, work: &LongWork) -> CatalogResult<u64> {
+    let mut rows = 0;
+    for part in table.all_parts() {
+        rows += part?.trees(txn.engine())?.row.approximate_rows();
+    }
+    let expected = rows * (1 + indexes as u64);
+    work.expect(expected);
+    Ok(expected)
+}
+
 fn fills(txn: &mut Txn, table: &Table, positions: &[usize]) -> CatalogResult<Vec<Filling>> {
     let trees = table.trees(txn.engine())?;
     positions.iter().map(|p| Ok((*p, Fill::begin(txn, &trees.indexes[*p])?))).collect()
 }
 
 /// Fills trees from what has been sorted for them, by so many tasks. The transaction's own task then shows them.
-fn fill_indexes(work: Vec<(Filling, Vec<Sorter>)>, tasks: usize, txn: &mut Txn) -> Result<(), Fault> {
+fn fill_indexes(
+    work: Vec<(Filling, Vec<Sorter>)>,
+    tasks: usize,
+    txn: &mut Txn,
+    telling: Telling<'_>,
+) -> Result<(), Fault> {
+    if telling.insert == Stage::AlterInsert && work.iter().any(|(_, sorters)| sorters.iter().any(Sorter::is_spilled)) {
+        telling.work.enter(Stage::AlterMerge);
+    }
     let work: Vec<Mutex<Option<(Filling, Vec<Sorter>)>>> = work.into_iter().map(|w| Mutex::new(Some(w))).collect();
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let tasks_each = (tasks / work.len().max(1)).max(1);
@@ -227,7 +260,7 @@ fn fill_indexes(work: Vec<(Filling, Vec<Sorter>)>, tasks: usize, txn: &mut Txn) 
         let mut filled = Vec::new();
         while let Some(work) = work.get(next.fetch_add(1, Relaxed)).filter(|_| !failed.load(Relaxed)) {
             let Some(((position, tree), sorters)) = work.lock().take() else { continue };
-            match fill::fill(sorters, tree, Of::Index(position), tasks_each) {
+            match fill::fill(sorters, tree, Of::Index(position), tasks_each, telling) {
                 Ok(one) => filled.push(one),
                 Err(fault) => {
                     failed.store(true, Relaxed);
@@ -323,12 +356,17 @@ impl<'t> Load<'t> {
         Ok(())
     }
 
+    /// Entries that are sorted, and go to the trees in the end: of indexes, and of rows that come in no order.
+    pub fn entries(&self) -> u64 {
+        self.sorters.iter().map(|s| &s.sorter).chain(&self.unordered).map(Sorter::entries).sum()
+    }
+
     /// Completes the trees, those of indexes by so many tasks.
-    pub fn finish(self, txn: &mut Txn, tasks: usize) -> Result<(), NotLoaded> {
+    pub fn finish(self, txn: &mut Txn, tasks: usize, telling: Telling<'_>) -> Result<(), NotLoaded> {
         let Load { table, sorters, indexes, rows, unordered, .. } = self;
         let filled = match unordered {
             None => rows.finish()?,
-            Some(sorter) => match fill::fill(vec![sorter], rows, Of::Rows, tasks) {
+            Some(sorter) => match fill::fill(vec![sorter], rows, Of::Rows, tasks, telling) {
                 Ok(filled) => filled,
                 Err(Fault::DuplicateRow(row)) => return Err(NotLoaded::Duplicate(row)),
                 Err(Fault::Engine(e)) => return Err(e.into()),
@@ -337,7 +375,7 @@ impl<'t> Load<'t> {
         };
         filled.attach(txn)?;
         let work = indexes.into_iter().zip(sorters.into_iter().map(|s| vec![s.sorter])).collect();
-        match fill_indexes(work, tasks, txn) {
+        match fill_indexes(work, tasks, txn, telling) {
             Ok(()) => Ok(()),
             Err(Fault::Engine(e)) => Err(e.into()),
             Err(Fault::DuplicateRow(_)) => Err(SqlError::internal("a row among the entries of an index").into()),
@@ -364,6 +402,9 @@ struct Rows<'a> {
     next: AtomicUsize,
     /// A task has met an error: the others need not go on.
     failed: AtomicBool,
+    /// Rows that were read.
+    read: AtomicU64,
+    work: &'a LongWork,
 }
 
 impl Rows<'_> {
@@ -380,16 +421,21 @@ impl Rows<'_> {
             let from = range.checked_sub(1).map_or(Cut::Start, |before| Cut::Before(&self.cuts[before]));
             let to = self.cuts.get(range).map_or(Cut::End, |cut| Cut::Before(cut));
             let mut scan = self.reader.scan(&trees.row, KeyRange::new(from, to), options)?;
-            let mut rows = 0_usize;
+            let mut rows = 0_u64;
             while let Some(row) = scan.next()? {
                 rows += 1;
                 if rows.is_multiple_of(256) {
                     check_interrupt()?;
                 }
+                if rows.is_multiple_of(TOLD) {
+                    self.work.done(TOLD);
+                }
                 for sorting in &mut sorters {
                     sorting.row((row.key, row.value), (&mut key, &mut carried))?;
                 }
             }
+            self.work.done(rows % TOLD);
+            self.read.fetch_add(rows, Relaxed);
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::stats;
 use crate::trees::StoredTable;
 use crate::words::Words;
 use gannet_engine::{Insert, Read, ReadMode, RowBuf, SnapshotReader, TreeHandle, TreeId, TreeKind, Txn};
+use gannet_runtime::LongWork;
 use gannet_schema::{
     CatalogSnapshot, Change, Column, Constraints, Figures, Index, PartTrees, Partitioned, Partitioning, RowSource,
     Schema, SchemaId, Table, TableDefinition, TableId, TableOptions, TableParts, TableStatistics, View, assemble,
@@ -26,6 +27,8 @@ pub struct Edit<'a> {
     pub(crate) lent: Vec<Arc<Table>>,
     /// Tasks that may build indexes.
     pub workers: usize,
+    /// What is long of the change: told of where it is done.
+    pub work: LongWork,
     /// What those who follow the log are told of the change with its commit.
     pub words: Option<Words>,
 }
@@ -36,7 +39,16 @@ fn sql(code: ErrorCode, args: &[&dyn std::fmt::Display]) -> CatalogError {
 
 impl<'a> Edit<'a> {
     pub(crate) fn new(catalog: &'a Catalog, txn: &'a mut Txn, snapshot: &CatalogSnapshot) -> Edit<'a> {
-        Edit { catalog, txn, view: snapshot.clone(), changes: Vec::new(), lent: Vec::new(), workers: 1, words: None }
+        Edit {
+            catalog,
+            txn,
+            view: snapshot.clone(),
+            changes: Vec::new(),
+            lent: Vec::new(),
+            workers: 1,
+            work: LongWork::default(),
+            words: None,
+        }
     }
 
     /// What is to be published when the change succeeds, and what when it fails.

@@ -3,7 +3,7 @@
 
 use gannet_base::sync::Mutex;
 use gannet_engine::{EngineError, Fill, Filled, FilledPart, Item, Merge, MergePart, Sorter};
-use gannet_runtime::{Monitor, Wait, together};
+use gannet_runtime::{LongWork, Monitor, Stage, Wait, together};
 use std::collections::VecDeque;
 
 /// An index's position, and what fills its tree.
@@ -31,6 +31,18 @@ impl From<EngineError> for Fault {
     }
 }
 
+/// Entries after which a task tells of them.
+pub(crate) const TOLD: u64 = 4096;
+
+/// Where the tasks that fill trees tell of it, and the stage that it is.
+#[derive(Clone, Copy)]
+pub struct Telling<'w> {
+    /// Of all the work.
+    pub work: &'w LongWork,
+    /// Sorted entries become trees.
+    pub insert: Stage,
+}
+
 /// What is made of sorted entries.
 #[derive(Clone, Copy)]
 pub(crate) enum Of {
@@ -40,40 +52,47 @@ pub(crate) enum Of {
 }
 
 /// Fills a tree from what has been sorted for it, by so many tasks.
-pub(crate) fn fill(sorters: Vec<Sorter>, fill: Fill, of: Of, tasks: usize) -> Result<Filled, Fault> {
+pub(crate) fn fill(
+    sorters: Vec<Sorter>,
+    fill: Fill,
+    of: Of,
+    tasks: usize,
+    telling: Telling<'_>,
+) -> Result<Filled, Fault> {
     let mut parts = Sorter::merge_parts(sorters, tasks)?;
+    telling.work.enter(telling.insert);
     match parts.len() {
         1 => match parts.pop() {
-            Some(MergePart { merge, .. }) if tasks > 1 => fill_beside(merge, Filler::new(fill, of)),
+            Some(MergePart { merge, .. }) if tasks > 1 => fill_beside(merge, Filler::new(fill, of), telling.work),
             Some(MergePart { mut merge, .. }) => {
                 let mut tree = Filler::new(fill, of);
-                tree.take(&mut merge)?;
+                tree.take(&mut merge, telling.work)?;
                 Ok(tree.fill.finish()?)
             }
             None => Ok(fill.finish()?),
         },
-        _ => fill_parts(parts, fill, of),
+        _ => fill_parts(parts, fill, of, telling.work),
     }
 }
 
 /// A task for each part.
-fn fill_parts(parts: Vec<MergePart>, first: Fill, of: Of) -> Result<Filled, Fault> {
+fn fill_parts(parts: Vec<MergePart>, first: Fill, of: Of, work: &LongWork) -> Result<Filled, Fault> {
     let lowers: Vec<Vec<u8>> = parts.iter().map(|part| part.lower.clone()).collect();
-    let mut work = Vec::with_capacity(parts.len());
+    let mut pieces = Vec::with_capacity(parts.len());
     for part in parts {
         let fill = if part.lower.is_empty() { None } else { Some(first.part(&part.lower)?) };
-        work.push(Mutex::new(Some((fill, part.merge))));
+        pieces.push(Mutex::new(Some((fill, part.merge))));
     }
     let first = Mutex::new(Some(first));
     let outcomes = together(lowers.len(), Wait::Parallel, |task| {
-        let Some((fill, mut merge)) = work[task].lock().take() else { return Ok(Made::Nothing) };
+        let Some((fill, mut merge)) = pieces[task].lock().take() else { return Ok(Made::Nothing) };
         let (fill, is_first) = match fill {
             Some(fill) => (Some(fill), false),
             None => (first.lock().take(), true),
         };
         let Some(fill) = fill else { return Ok(Made::Nothing) };
         let mut tree = Filler::new(fill, of);
-        tree.take(&mut merge)?;
+        tree.take(&mut merge, work)?;
         Ok(match is_first {
             true => Made::First(tree.fill),
             false => Made::Part(tree.fill.finish_part(lowers.get(task + 1).map(Vec::as_slice))?),
@@ -132,10 +151,16 @@ impl Filler {
         Ok(self.fill.entry(item.key, item.value)?)
     }
 
-    fn take(&mut self, merge: &mut Merge) -> Result<(), Fault> {
+    fn take(&mut self, merge: &mut Merge, work: &LongWork) -> Result<(), Fault> {
+        let mut entries = 0_u64;
         while let Some(item) = merge.next()? {
             self.put(item)?;
+            entries += 1;
+            if entries.is_multiple_of(TOLD) {
+                work.done(TOLD);
+            }
         }
+        work.done(entries % TOLD);
         Ok(())
     }
 }
@@ -160,7 +185,7 @@ impl Drop for Ending<'_> {
     }
 }
 
-fn fill_beside(merge: Merge, tree: Filler) -> Result<Filled, Fault> {
+fn fill_beside(merge: Merge, tree: Filler, work: &LongWork) -> Result<Filled, Fault> {
     let belt = Monitor::new(Belt::default());
     let (merge, tree) = (Mutex::new(Some(merge)), Mutex::new(Some(tree)));
     let outcomes = together(2, Wait::Parallel, |task| {
@@ -170,7 +195,7 @@ fn fill_beside(merge: Merge, tree: Filler) -> Result<Filled, Fault> {
             return merge.map_or(Ok(()), |merge| merge_onto(&belt, merge)).map(|()| None);
         }
         let tree = tree.lock().take();
-        tree.map_or(Ok(None), |tree| fill_from(&belt, tree))
+        tree.map_or(Ok(None), |tree| fill_from(&belt, tree, work))
     });
     // An error of the merger comes first: the other's is that there are no more entries.
     let filled = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -204,7 +229,7 @@ fn merge_onto(belt: &Monitor<Belt>, mut merge: Merge) -> Result<(), Fault> {
 }
 
 /// `None`: the other task has ended before its last entry.
-fn fill_from(belt: &Monitor<Belt>, mut tree: Filler) -> Result<Option<Filled>, Fault> {
+fn fill_from(belt: &Monitor<Belt>, mut tree: Filler, work: &LongWork) -> Result<Option<Filled>, Fault> {
     loop {
         let next = belt.wait(Wait::Parallel, |belt| match belt.full.pop_front() {
             Some(batch) => Some(Ok(batch)),
@@ -215,11 +240,12 @@ fn fill_from(belt: &Monitor<Belt>, mut tree: Filler) -> Result<Option<Filled>, F
             Err(true) => return Ok(Some(tree.fill.finish()?)),
             Err(false) => return Ok(None),
         };
-        let mut rest = &batch[..];
+        let (mut rest, mut entries) = (&batch[..], 0);
         while let Some((item, behind)) = entry(rest) {
             tree.put(item)?;
-            rest = behind;
+            (rest, entries) = (behind, entries + 1);
         }
+        work.done(entries);
         gannet_runtime::yield_if_due();
         batch.clear();
         belt.change(|belt| belt.empty.push(batch));

@@ -17,6 +17,7 @@ use crate::edit::Edit;
 use crate::error::CatalogResult;
 use crate::trees::StoredTable;
 use gannet_engine::{Cut, Item, KeyRange, ScanOptions, SnapshotReader, SnapshotScan, Txn, lock::LockOwner};
+use gannet_runtime::{LongWork, Stage};
 use gannet_schema::{Change, RowLog, Table, Touched};
 use gannet_types::{Result as SqlResult, SqlError};
 use std::sync::Arc;
@@ -48,10 +49,12 @@ impl Edit<'_> {
         self.catalog.publish(vec![Change::PutTable(Arc::new(pending.old.with_row_log(log.clone())))]);
         let mut now = self.reader(&pending.old)?;
         gate.open(self.txn.lock_owner());
-        let mut builder = Builder { table: &pending.table, txn: self.txn, log: &log };
+        let work = &self.work;
+        let mut builder = Builder { table: &pending.table, txn: self.txn, log: &log, work };
         for part in pending.table.all_parts() {
-            build::build_indexes(&now, builder.txn, part?, &fresh, self.workers)?;
+            build::build_indexes(&now, builder.txn, part?, &fresh, self.workers, work)?;
         }
+        work.enter(Stage::AlterFollow);
         for _ in 0..ROUNDS {
             let rows;
             (now, rows) = builder.follow(now, &fresh)?;
@@ -73,6 +76,7 @@ struct Builder<'a> {
     table: &'a Table,
     txn: &'a mut Txn,
     log: &'a RowLog,
+    work: &'a LongWork,
 }
 
 /// Which entries a pass over changed rows deals with. Of a unique index those that go come first, so that none is in
@@ -91,6 +95,10 @@ impl Builder<'_> {
         // What a transaction has noted was there before it ended: so the snapshot comes first.
         let to = SnapshotReader::of_now(self.txn, false)?;
         let touched = self.log.take(|trx| to.sees(trx));
+        // A row is a unit for each index. How many there are where all are compared would be a guess.
+        if let Touched::Rows(keys) = &touched {
+            self.work.expect((keys.len() * fresh.len()) as u64);
+        }
         for position in fresh {
             let passes: &[Pass] =
                 if self.table.indexes[*position].unique() { &[Pass::Delete, Pass::Insert] } else { &[Pass::Both] };
@@ -110,6 +118,9 @@ impl Builder<'_> {
                         }
                     }
                 }
+            }
+            if let Touched::Rows(keys) = &touched {
+                self.work.done(keys.len() as u64);
             }
         }
         let rows = match touched {

@@ -25,6 +25,7 @@ pub use build::{Load, NotLoaded};
 pub use catalog::{Catalog, uses};
 pub use edit::Edit;
 pub use error::{CatalogError, CatalogResult};
+pub use fill::Telling;
 pub use follow::Gate;
 pub use parts::{PendingParts, begin_parts, exchange_part, finish_parts};
 pub use programs::set_triggers;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use gannet_catalog::StoredTable;
 use gannet_engine::{Cut, Engine, KeyRange, ScanOptions, SnapshotReader, TreeHandle, Txn, TxnOptions};
+use gannet_runtime::{LongWork, Stage};
 use gannet_schema::{Method, RowSource, Table};
 use gannet_types::{ErrorCode, Result, SqlError, Warnings, sql_err};
 
@@ -36,15 +37,29 @@ fn damaged(table: &Table, what: String) -> SqlError {
     SqlError::with_message(ErrorCode::NotKeyfile, format!("Table '{}.{}': {what}", table.schema, table.name))
 }
 
+/// Entries after which a check tells of them.
+const TOLD: u64 = 1024;
+
 /// Checks the structure of a table's trees, then in one snapshot that each index has exactly the entries of its rows.
 /// The error says what is wrong. Memory does not grow with the table.
 pub fn check_table(table: &Table, engine: &Engine) -> Result<()> {
     if table.source != RowSource::Engine {
         return Ok(());
     }
+    let work = LongWork::begin();
+    work.enter(Stage::Check);
+    let secondary = table.indexes.len() - usize::from(table.clustered.is_some());
+    for part in table.all_parts() {
+        let rows = part?.trees(engine).map_err(from_engine)?.row.approximate_rows();
+        work.expect(rows * (1 + secondary as u64));
+    }
+    check_rows(table, engine, &work)
+}
+
+fn check_rows(table: &Table, engine: &Engine, work: &LongWork) -> Result<()> {
     if table.partitions.is_some() {
         for part in table.all_parts() {
-            check_table(part?, engine)?;
+            check_rows(part?, engine, work)?;
         }
         return check_empty(table, engine);
     }
@@ -57,7 +72,7 @@ pub fn check_table(table: &Table, engine: &Engine) -> Result<()> {
     // The clustered index is the rows themselves.
     let secondary = || trees.indexes.iter().enumerate().filter(|(index, _)| table.clustered != Some(*index));
     let mut wanted = vec![Sum::default(); trees.indexes.len()];
-    scan(&mut txn, &trees.row, |key, row| {
+    scan(&mut txn, &trees.row, work, |key, row| {
         let values = decode_row(table, row)?;
         for (index, _) in secondary() {
             if !table.indexes[index].is_ordered() {
@@ -73,7 +88,7 @@ pub fn check_table(table: &Table, engine: &Engine) -> Result<()> {
     let reader = txn.snapshot_reader().map_err(from_engine)?;
     let reader = reader.ok_or_else(|| SqlError::internal("a check reads without a snapshot"))?;
     for (index, tree) in secondary() {
-        let (found, want) = (sum_of(table, index, (&trees.row, tree), &reader, &mut txn)?, wanted[index]);
+        let (found, want) = (sum_of(table, index, (&trees.row, tree), &reader, (&mut txn, work))?, wanted[index]);
         let name = &table.indexes[index].name;
         if found.entries != want.entries {
             let (n, rows) = (found.entries, want.entries);
@@ -98,11 +113,11 @@ fn sum_of(
     index: usize,
     (rows, tree): (&TreeHandle, &TreeHandle),
     reader: &SnapshotReader,
-    txn: &mut Txn,
+    (txn, work): (&mut Txn, &LongWork),
 ) -> Result<Sum> {
     let mut found = Sum::default();
     let waits = table.indexes[index].text().is_some();
-    scan(txn, tree, |key, carried| {
+    scan(txn, tree, work, |key, carried| {
         let Some((row_key, number)) = waiting::split(key).filter(|_| waits) else {
             found.add(key, carried);
             return Ok(());
@@ -129,7 +144,9 @@ fn check_empty(table: &Table, engine: &Engine) -> Result<()> {
     let mut txn = engine.try_begin(TxnOptions { autocommit: true, ..TxnOptions::default() }).map_err(from_engine)?;
     for tree in std::iter::once(&trees.row).chain(&trees.indexes) {
         engine.check_tree(tree).map_err(from_engine)?;
-        scan(&mut txn, tree, |_, _| Err(damaged(table, "rows outside of its partitions".into())))?;
+        scan(&mut txn, tree, &LongWork::default(), |_, _| {
+            Err(damaged(table, "rows outside of its partitions".into()))
+        })?;
     }
     txn.commit().map_err(from_engine)?;
     Ok(())
@@ -171,7 +188,7 @@ pub fn stale_values(
     for (number, part) in table.all_parts().enumerate().filter(|(n, _)| parts.is_empty() || parts.contains(n)) {
         let row_tree = part?.trees(engine).map_err(from_engine)?.row.clone();
         let mut elsewhere = 0;
-        scan(&mut reading, &row_tree, |_, payload| {
+        scan(&mut reading, &row_tree, &LongWork::default(), |_, payload| {
             let row = decode_row(table, payload)?;
             let place = crate::place::number_of_row(0, &row, &mut cx)?;
             elsewhere += u64::from(place.is_some_and(|place| place != Some(number as u32)));
@@ -218,15 +235,26 @@ pub fn stale_values(
     Ok(lines)
 }
 
-fn scan(txn: &mut Txn, tree: &TreeHandle, mut each: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+fn scan(
+    txn: &mut Txn,
+    tree: &TreeHandle,
+    work: &LongWork,
+    mut each: impl FnMut(&[u8], &[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut entries = 0_u64;
     let options = ScanOptions { sequential: true, ..ScanOptions::default() };
     let mut scan = txn.scan(tree, KeyRange::ALL, options).map_err(from_engine)?;
     while let Some(entry) = scan.next(txn).map_err(from_engine)? {
         each(entry.key, entry.value)?;
+        entries += 1;
+        if entries.is_multiple_of(TOLD) {
+            work.done(TOLD);
+        }
         gannet_runtime::yield_if_due();
         if gannet_runtime::interrupted() {
             return Err(sql_err!(QueryInterrupted));
         }
     }
+    work.done(entries % TOLD);
     Ok(())
 }

@@ -28,16 +28,8 @@ tables! {
 // Of consumers that are off, as `setup_consumers` says, or of what is not counted: see `docs/observability.md`.
 tables! {
     OFF in "performance_schema":
-    events_stages_current by no_rows, reset by nothing {  } + STAGE
-    events_stages_history by no_rows, reset by nothing {  } + STAGE
-    events_stages_history_long by no_rows, reset by nothing {  } + STAGE
     events_waits_history by no_rows, reset by nothing {  } + WAIT
     events_waits_history_long by no_rows, reset by nothing {  } + WAIT
-    events_stages_summary_by_account_by_event_name by no_rows, reset by nothing {  } + ACCOUNT + TIMED
-    events_stages_summary_by_host_by_event_name by no_rows, reset by nothing {  } + HOST + TIMED
-    events_stages_summary_by_thread_by_event_name by no_rows, reset by nothing {  } + THREAD + TIMED
-    events_stages_summary_by_user_by_event_name by no_rows, reset by nothing {  } + USER + TIMED
-    events_stages_summary_global_by_event_name by no_rows, reset by nothing {  } + EVENT + TIMED
     events_waits_summary_by_instance by no_rows, reset by nothing { EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT } + TIMED
 }
 

@@ -28,6 +28,7 @@ mod runtime;
 mod seen;
 mod sockets;
 mod spaces;
+mod stages;
 mod transactions;
 mod usage;
 mod variables;
@@ -189,6 +190,7 @@ fn declared() -> &'static [Declared] {
             seen::PERFORMANCE_SCHEMA,
             absent::PERFORMANCE_SCHEMA,
             absent::OFF,
+            stages::PERFORMANCE_SCHEMA,
             ran::PERFORMANCE_SCHEMA,
             prepared::PERFORMANCE_SCHEMA,
             variables::PERFORMANCE_SCHEMA,

@@ -17,7 +17,7 @@ use gannet_core::setup::{OBJECTS, Watched};
 use gannet_core::tallies::{By, Counts};
 use gannet_engine::lock::MdlMode;
 use gannet_exec::spill::Figures;
-use gannet_telemetry::Event;
+use gannet_telemetry::{Event, Stage};
 use gannet_types::{Result, Value};
 
 tables! {
@@ -230,12 +230,12 @@ fn yes_or_no(watched: Watched) -> [Value; 2] {
     [watched.instrumented, watched.history].map(flag)
 }
 
-/// What is collected. Those of statements, transactions and waits that run can be switched: see `session/setup.rs`.
+/// What is collected. Those of stages, statements, transactions and waits that run can be switched: see `session/setup.rs`.
 pub(super) fn setup_consumers(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     const CONSUMERS: [(&str, bool); 17] = [
-        ("events_stages_current", false),
-        ("events_stages_history", false),
-        ("events_stages_history_long", false),
+        ("events_stages_current", true),
+        ("events_stages_history", true),
+        ("events_stages_history_long", true),
         ("events_statements_cpu", true),
         ("events_statements_current", true),
         ("events_statements_history", true),
@@ -259,8 +259,8 @@ pub(super) fn setup_consumers(state: &mut State, _: &Equals<'_>, emit: Emit<'_>)
     Ok(())
 }
 
-/// Waits, kinds of statements, transactions and errors. Statements and transactions can be switched. Errors have no
-/// time.
+/// Waits, stages, kinds of statements, transactions and errors. Stages, statements and transactions can be switched.
+/// Errors have no time.
 pub(super) fn setup_instruments(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let setup = &state.server.registry.setup;
     let waited = |event: &Event| !matches!(event, Event::Wait(wait) if wait.is_of_file());
@@ -271,6 +271,11 @@ pub(super) fn setup_instruments(state: &mut State, _: &Equals<'_>, emit: Emit<'_
     {
         let timed = if name == "error" { Value::Null } else { flag(on) };
         emit(&[text(&name), flag(on), timed, text(""), Value::Null, Value::Int(0), Value::Null])?;
+    }
+    for stage in Stage::ALL {
+        let (enabled, timed) = state.server.registry.consumers.stages.switches(*stage);
+        let [enabled, timed] = [enabled, timed].map(flag);
+        emit(&[text(stage.name()), enabled, timed, text("progress"), Value::Null, Value::Int(0), Value::Null])?;
     }
     Ok(())
 }

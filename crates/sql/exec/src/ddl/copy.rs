@@ -1,6 +1,7 @@
 //! The rows of an altered table, from the old trees into the new ones.
 
 use super::DdlContext;
+use super::alter::Stages;
 use super::expressions::Placing;
 use crate::spill::Allowance;
 use crate::{
@@ -9,6 +10,7 @@ use crate::{
 };
 use gannet_catalog::{Edit, Load, NotLoaded, Pending, StoredTable};
 use gannet_engine::{Item, KeyRange, ScanOptions, SortSpace, Sorter};
+use gannet_runtime::{LongWork, Stage};
 use gannet_schema::{Column, ColumnDefault, Table};
 use gannet_types::convert::{Context, StoreTarget};
 use gannet_types::room::Room;
@@ -32,13 +34,19 @@ enum Source {
 }
 
 /// Copies all rows into the pending version's trees, indexes included. Returns their number and the greatest
-/// AUTO_INCREMENT value. Error 1062 for two rows with one key.
-pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<(u64, u64)> {
+/// AUTO_INCREMENT value. Error 1062 for two rows with one key. `expected`: units of work.
+pub(super) fn copy_rows(
+    pending: &Pending,
+    (stages, expected): (Stages, u64),
+    edit: &mut Edit<'_>,
+    cx: &mut DdlContext<'_>,
+) -> Result<(u64, u64)> {
     let engine = edit.txn().engine().clone();
     let (old, new) = (&*pending.old, &*pending.table);
     let to = new.trees(&engine).map_err(from_engine)?.hidden_ids().clone();
     let sources = sources(pending, cx)?;
     let mut load = Loading::begin(edit, pending)?;
+    edit.work.enter(stages.read);
     let how = Kept::of(&sources, old, new);
     let mut rows = 0;
     let step = cx.settings.auto_increment_increment.max(1);
@@ -55,7 +63,7 @@ pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlCont
         let mut scan = reader.scan(&from, KeyRange::ALL, options).map_err(from_engine)?;
         while let Some(entry) = scan.next().map_err(from_engine)? {
             rows += 1;
-            look_up(rows)?;
+            look_up(rows, &edit.work)?;
             if rows == 1 {
                 check_zero_dates(pending, cx)?;
             }
@@ -97,7 +105,9 @@ pub(super) fn copy_rows(pending: &Pending, edit: &mut Edit<'_>, cx: &mut DdlCont
             load.row(&key, &payload, edit, cx)?;
         }
     }
-    load.finish(edit, cx)?;
+    edit.work.done(rows % LOOK);
+    edit.work.expect_instead(expected, rows + load.rest());
+    load.finish(stages.insert, edit, cx)?;
     if new.has_hidden_key() && !old.has_hidden_key() {
         to.counter_raise(rows).map_err(from_engine)?;
     }
@@ -140,10 +150,18 @@ impl<'t> Loading<'t> {
         }
     }
 
-    fn finish(self, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
+    /// Units of work that are left when all rows have come.
+    fn rest(&self) -> u64 {
         match self {
-            Loading::One(table, load) => load.finish_in(edit).map_err(|e| not_loaded(e, table, cx)),
-            Loading::Parts(spreading) => spreading.finish(edit, cx),
+            Loading::One(_, load) => load.entries(),
+            Loading::Parts(spreading) => spreading.rest(),
+        }
+    }
+
+    fn finish(self, insert: Stage, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
+        match self {
+            Loading::One(table, load) => load.finish_in(edit, insert).map_err(|e| not_loaded(e, table, cx)),
+            Loading::Parts(spreading) => spreading.finish(insert, edit, cx),
         }
     }
 }
@@ -185,21 +203,26 @@ impl<'t> Spreading<'t> {
         self.kept = kept.iter().map(Option::is_some).collect();
     }
 
+    /// Units of work that are left when all rows have come: each goes to its part, and its entries to the indexes.
+    pub(super) fn rest(&self) -> u64 {
+        self.rows.entries() * (1 + self.fresh.len() as u64)
+    }
+
     /// Fills the parts.
-    pub(super) fn finish(self, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
+    pub(super) fn finish(self, insert: Stage, edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
         let Spreading { table, fresh, rows, .. } = self;
-        let workers = edit.workers;
+        edit.work.enter(insert);
         let mut merge = Sorter::merge(vec![rows]).map_err(from_engine)?;
         let mut loading: Option<(u32, Load<'_>)> = None;
         let mut done = 0;
         while let Some(item) = merge.next().map_err(from_engine)? {
             done += 1;
-            look_up(done)?;
+            look_up(done, &edit.work)?;
             let (part, key) = item.key.split_at(4);
             let part = u32::from_be_bytes(part.try_into().unwrap_or_default());
             if loading.as_ref().is_none_or(|(n, _)| *n != part) {
                 if let Some((_, load)) = loading.take() {
-                    load.finish(edit.txn(), workers).map_err(|e| not_loaded(e, table, cx))?;
+                    load.finish_in(edit, insert).map_err(|e| not_loaded(e, table, cx))?;
                 }
                 let begun = Load::begin(edit.txn(), table.part(part)?, &fresh, true).map_err(from_catalog)?;
                 loading = Some((part, begun));
@@ -208,16 +231,21 @@ impl<'t> Spreading<'t> {
                 load.row(key, item.value).map_err(|e| not_loaded(e, table, cx))?;
             }
         }
+        edit.work.done(done % LOOK);
         match loading {
-            Some((_, load)) => load.finish(edit.txn(), workers).map_err(|e| not_loaded(e, table, cx)),
+            Some((_, load)) => load.finish_in(edit, insert).map_err(|e| not_loaded(e, table, cx)),
             None => Ok(()),
         }
     }
 }
 
-/// Now and then lets others run. Error 1317 when the statement was killed.
-pub(super) fn look_up(rows: u64) -> Result<()> {
-    if rows.is_multiple_of(256) {
+/// Rows after which a copy looks up.
+pub(super) const LOOK: u64 = 256;
+
+/// Now and then lets others run, and tells how far it is. Error 1317 when the statement was killed.
+pub(super) fn look_up(rows: u64, work: &LongWork) -> Result<()> {
+    if rows.is_multiple_of(LOOK) {
+        work.done(LOOK);
         gannet_runtime::yield_if_due();
         if gannet_runtime::interrupted() {
             return Err(sql_err!(QueryInterrupted));

@@ -3,7 +3,8 @@
 //! DROP and TRUNCATE give trees up and read no row. REORGANIZE, COALESCE, REBUILD, and ADD of a HASH or KEY copy the
 //! rows of the partitions concerned. EXCHANGE swaps trees, and reads rows only to validate them.
 
-use super::copy::{Spreading, look_up};
+use super::alter::Stages;
+use super::copy::{LOOK, Spreading, look_up};
 use super::expressions::Placing;
 use super::online::Asked;
 use super::partition::{self, Maker, Subs};
@@ -13,6 +14,7 @@ use crate::error::{from_catalog, from_engine};
 use gannet_catalog::{Edit, PendingParts, StoredTable, begin_parts, exchange_part, finish_parts};
 use gannet_engine::{KeyRange, ScanOptions};
 use gannet_parser::ast::{AlterAction, AlterTable, Ident, ObjectName, PartitionDef};
+use gannet_runtime::LongWork;
 use gannet_schema::partition::{Method, PartOptions, Partition, Partitioning, Values};
 use gannet_schema::{Column, Table, TableDefinition};
 use gannet_types::{Result, SqlError, Value, sql_err};
@@ -150,9 +152,19 @@ fn refill(pending: PendingParts, into: Option<u32>, edit: &mut Edit<'_>, cx: &mu
     let engine = edit.txn().engine().clone();
     let table = pending.table.clone();
     let fresh: Vec<usize> = (0..table.indexes.len()).filter(|i| Some(*i) != table.clustered).collect();
+    let fresh_indexes = fresh.len() as u64;
     let mut spreading = Spreading::begin(edit, &table, fresh)?;
     spreading.keep(&pending.kept);
+    let stages = Stages::IN_PLACE;
+    edit.work = LongWork::begin();
+    edit.work.enter(stages.read);
     let (mut rows, mut key) = (0, Vec::new());
+    let mut expected = 0;
+    for part in pending.leaving() {
+        let rows = pending.old.part(part)?.trees(&engine).map_err(from_engine)?.row.approximate_rows();
+        expected += rows * (2 + fresh_indexes);
+    }
+    edit.work.expect(expected);
     for part in pending.leaving() {
         let from = pending.old.part(part)?.trees(&engine).map_err(from_engine)?.row.clone();
         let reader = edit.reader(&pending.old).map_err(from_catalog)?;
@@ -160,7 +172,7 @@ fn refill(pending: PendingParts, into: Option<u32>, edit: &mut Edit<'_>, cx: &mu
         let mut scan = reader.scan(&from, KeyRange::ALL, options).map_err(from_engine)?;
         while let Some(entry) = scan.next().map_err(from_engine)? {
             rows += 1;
-            look_up(rows)?;
+            look_up(rows, &edit.work)?;
             match into {
                 None => spreading.row(entry.key, entry.value, edit, cx)?,
                 Some(part) => {
@@ -170,7 +182,10 @@ fn refill(pending: PendingParts, into: Option<u32>, edit: &mut Edit<'_>, cx: &mu
             }
         }
     }
-    spreading.finish(edit, cx)?;
+    edit.work.done(rows % LOOK);
+    edit.work.expect_instead(expected, rows + spreading.rest());
+    spreading.finish(stages.insert, edit, cx)?;
+    edit.work.enter(stages.end);
     sql(finish_parts(edit, pending))?;
     Ok(rows)
 }
@@ -396,7 +411,7 @@ fn validate_rows(
     let mut rows = 0;
     while let Some(entry) = scan.next().map_err(from_engine)? {
         rows += 1;
-        look_up(rows)?;
+        look_up(rows, &edit.work)?;
         let values = codec::decode_row(other, entry.value)?;
         match placing.part(&values, edit.txn(), cx) {
             Ok(place) if place == part => {}

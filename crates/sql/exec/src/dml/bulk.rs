@@ -8,10 +8,11 @@ use crate::{
     context::Cx,
     error::{from_catalog, from_engine},
 };
-use gannet_catalog::{Load, NotLoaded};
+use gannet_catalog::{Load, NotLoaded, Telling};
 use gannet_engine::lock::{LockError, MdlDuration, MdlMode, Wait};
 use gannet_engine::{Item, Savepoint, Sorter};
 use gannet_plan::plan::{Insert, InsertSource, PlanTable};
+use gannet_runtime::{LongWork, Stage};
 use gannet_schema::{RowSource, Table};
 use gannet_types::error::WarningMark;
 use gannet_types::rowref::RowRef;
@@ -24,6 +25,9 @@ pub(super) const ENOUGH_BYTES: usize = 4 << 20;
 /// Memory for rows that are kept for IGNORE; what it does not hold goes to a file.
 const KEPT_BYTES: usize = 8 << 20;
 
+/// Rows after which it is told of them.
+const TOLD: u64 = 1024;
+
 /// Takes rows, and builds the trees when all are there.
 pub(super) struct Bulk<'p> {
     table: &'p Table,
@@ -32,6 +36,7 @@ pub(super) struct Bulk<'p> {
     payload: Vec<u8>,
     rows: u64,
     again: Option<Again>,
+    work: LongWork,
 }
 
 /// The rows once more, in the order in which they came, where a duplicate is not just an error; and where the statement
@@ -130,7 +135,9 @@ impl<'p> Bulk<'p> {
     }
 
     fn with(table: &'p Table, load: Load<'p>, again: Option<Again>) -> Bulk<'p> {
-        Bulk { table, load, key: Vec::new(), payload: Vec::new(), rows: 0, again }
+        let work = LongWork::begin();
+        work.enter(Stage::LoadRead);
+        Bulk { table, load, key: Vec::new(), payload: Vec::new(), rows: 0, again, work }
     }
 
     /// Rows so far.
@@ -177,14 +184,21 @@ impl<'p> Bulk<'p> {
             again.kept.push(item).map_err(from_engine)?;
         }
         self.rows += 1;
+        if self.rows.is_multiple_of(TOLD) {
+            self.work.done(TOLD);
+        }
         self.load.row(key, payload).map_err(|e| refused(e, self.table, cx))
     }
 
     /// Error 1062 when two rows have one key; with IGNORE the rows.
     pub(super) fn finish(self, cx: &mut Cx<'_, 'p>) -> Result<Option<Unbuilt>> {
-        let Bulk { table, load, again, .. } = self;
-        let tasks = cx.shared.settings.ddl_threads as usize;
-        let loaded = load.finish(cx.txn.get()?, tasks).map_err(|e| refused(e, table, cx));
+        let Bulk { table, load, again, work, rows, .. } = self;
+        // How many rows would come was not known before.
+        work.done(rows % TOLD);
+        work.expect(rows + load.entries());
+        let (tasks, telling) =
+            (cx.shared.settings.ddl_threads as usize, Telling { work: &work, insert: Stage::LoadInsert });
+        let loaded = load.finish(cx.txn.get()?, tasks, telling).map_err(|e| refused(e, table, cx));
         match (loaded, again) {
             (Ok(()), None) => Ok(None),
             (Ok(()), Some(_)) if cx.changes.is_none() => Ok(None),

@@ -114,12 +114,13 @@ pub struct Sorter {
     groups: Groups,
     spill: Option<Spill>,
     runs: Vec<Spilled>,
+    entries: u64,
 }
 
 impl Sorter {
     /// With nothing in it.
     pub fn new(space: SortSpace) -> Sorter {
-        Sorter { space, run: Run::default(), groups: Groups::default(), spill: None, runs: Vec::new() }
+        Sorter { space, run: Run::default(), groups: Groups::default(), spill: None, runs: Vec::new(), entries: 0 }
     }
 
     /// Takes an entry.
@@ -163,6 +164,7 @@ impl Sorter {
         {
             run.unordered = run.key(*last) > &run.bytes[at..];
         }
+        self.entries += 1;
         run.places.push(Place { head: 0, at: at as u32, key: key as u32 });
         put_rest(Item { key: &[], unique, value }, &mut run.bytes);
         if run.bytes.len() + run.places.len() * BESIDE >= self.space.memory.clamp(1, u32::MAX as usize / 2) {
@@ -179,7 +181,18 @@ impl Sorter {
     /// Takes an entry of a group, behind those that it has: its key is the group's and `rest`.
     #[inline]
     pub fn push_to(&mut self, group: u32, rest: &[u8], value: &[u8]) {
+        self.entries += 1;
         self.groups.push(group, rest, value);
+    }
+
+    /// Entries so far.
+    pub fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// Some of them are in a file.
+    pub fn is_spilled(&self) -> bool {
+        self.spill.is_some()
     }
 
     /// Writes groups to the file if they leave no memory for more, beside as many bytes of the caller's. True: the next
