@@ -341,6 +341,7 @@ mod tests {
 
     fn entry(registry: &Registry) -> Arc<Entry> {
         let entry = registry.enter_own(gannet_runtime::context(), "u", "h");
+        entry.begin(crate::registry::Activity::Query, 1, b"ALTER TABLE t FORCE");
         entry.counters.enter();
         entry
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 const INDEX: &str = "CREATE INDEX ia ON t (a)";
 
-fn started() -> (Running, Connection) {
+pub(super) fn started() -> (Running, Connection) {
     let r = Running::start();
     let mut c = r.connect();
     run(&mut c, "CREATE DATABASE d");
@@ -22,7 +22,7 @@ fn started() -> (Running, Connection) {
 
 /// The index in the making, beside a transaction of `writer` that has changed the table since it began: it waits for
 /// that one's end.
-fn in_the_making(
+pub(super) fn in_the_making(
     r: &Running,
     writer: &mut Connection,
     before: &'static str,

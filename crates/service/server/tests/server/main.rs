@@ -63,6 +63,7 @@ mod restore;
 mod rights;
 mod rows_as_stored;
 mod semisync;
+mod stages;
 mod statement_events;
 mod statement_logs;
 mod statement_rights;

@@ -152,7 +152,8 @@ RETURN IF(in_instrument LIKE 'wait/io/file/%' OR in_instrument LIKE 'wait/io/tab
     OR in_instrument LIKE 'wait/lock/table/%' OR in_instrument = 'wait/lock/metadata/sql/mdl'
     OR in_instrument LIKE 'statement/%' OR in_instrument LIKE 'memory/%' OR in_instrument = 'transaction'
     OR in_instrument LIKE 'error' OR in_instrument = 'idle'
-    OR in_instrument LIKE 'stage/innodb/%' OR in_instrument = 'stage/sql/copy to tmp table', 'YES', 'NO');
+    OR in_instrument LIKE 'stage/innodb/%' OR in_instrument LIKE 'stage/gannet/%'
+    OR in_instrument = 'stage/sql/copy to tmp table', 'YES', 'NO');
 
 CREATE FUNCTION ps_is_instrument_default_timed (in_instrument VARCHAR(128)) RETURNS ENUM('YES', 'NO')
     DETERMINISTIC READS SQL DATA SQL SECURITY INVOKER

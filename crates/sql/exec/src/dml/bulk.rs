@@ -135,9 +135,7 @@ impl<'p> Bulk<'p> {
     }
 
     fn with(table: &'p Table, load: Load<'p>, again: Option<Again>) -> Bulk<'p> {
-        let work = LongWork::begin();
-        work.enter(Stage::LoadRead);
-        Bulk { table, load, key: Vec::new(), payload: Vec::new(), rows: 0, again, work }
+        Bulk { table, load, key: Vec::new(), payload: Vec::new(), rows: 0, again, work: LongWork::default() }
     }
 
     /// Rows so far.
@@ -178,6 +176,16 @@ impl<'p> Bulk<'p> {
         tell(self.table, Images::insert(RowRef::Stored(self.table.layout(), payload)), cx)
     }
 
+    /// Fewer rows are no long work.
+    #[cold]
+    fn tell(&mut self) {
+        if self.rows == TOLD {
+            self.work = LongWork::begin();
+            self.work.enter(Stage::LoadRead);
+        }
+        self.work.done(TOLD);
+    }
+
     fn put(&mut self, key: &[u8], payload: &[u8], cx: &Cx<'_, 'p>) -> Result<()> {
         if let Some(again) = &mut self.again {
             let item = Item { key: &self.rows.to_be_bytes(), unique: 0, value: payload };
@@ -185,7 +193,7 @@ impl<'p> Bulk<'p> {
         }
         self.rows += 1;
         if self.rows.is_multiple_of(TOLD) {
-            self.work.done(TOLD);
+            self.tell();
         }
         self.load.row(key, payload).map_err(|e| refused(e, self.table, cx))
     }

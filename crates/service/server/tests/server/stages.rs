@@ -1,0 +1,174 @@
+//! Stages of long work, as other sessions see them while it goes on.
+
+use crate::beside_writers::{in_the_making, started};
+use crate::common::{Running, error, one, rows, run};
+use gannet_wire::client::{Connection, Error};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+const CONSUMERS: &str =
+    "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME LIKE 'events_stages%'";
+/// What is under way, with its statement.
+const CURRENT: &str = "SELECT stages.THREAD_ID, EVENT_NAME, WORK_COMPLETED, WORK_ESTIMATED, SQL_TEXT \
+    FROM performance_schema.events_stages_current AS stages \
+    JOIN performance_schema.events_statements_current AS work ON work.THREAD_ID = stages.THREAD_ID \
+    AND work.EVENT_ID = stages.NESTING_EVENT_ID ORDER BY 1";
+
+fn number(text: &str) -> u64 {
+    text.parse().unwrap_or_else(|_| panic!("{text} is no number"))
+}
+
+/// Asks again until there is an answer of so many rows.
+fn settled(c: &mut Connection, sql: &str, count: usize) -> Vec<Vec<String>> {
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let found = rows(c, sql);
+        if found.len() == count {
+            return found;
+        }
+        assert!(Instant::now() < until, "{sql}: {found:?}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A statement of a session of its own: the session's number, and how it ends.
+fn begun(r: &Running, sql: String) -> (u64, JoinHandle<Result<(), Error>>) {
+    let mut c = r.connect();
+    run(&mut c, "USE d");
+    let id = number(&one(&mut c, "SELECT CONNECTION_ID()"));
+    (id, std::thread::spawn(move || c.query(&sql).map(drop)))
+}
+
+#[test]
+fn a_build_is_seen_from_beginning_to_end() {
+    let (r, mut look) = started();
+    for _ in 0..2 {
+        run(&mut look, "INSERT INTO t (a, b) SELECT a, b FROM t");
+    }
+    let count = number(&one(&mut look, "SELECT COUNT(*) FROM t"));
+    run(&mut look, CONSUMERS);
+    let (id, build) = begun(&r, "ALTER TABLE t ADD INDEX ia (a), ADD INDEX ib (b)".into());
+    let (mut seen, mut shown, mut progress) = (Vec::new(), Vec::new(), Vec::new());
+    while !build.is_finished() {
+        for row in rows(&mut look, CURRENT) {
+            assert_eq!((number(&row[0]), &*row[4]), (id, "ALTER TABLE t ADD INDEX ia (a), ADD INDEX ib (b)"));
+            seen.push((row[1].clone(), number(&row[2]), number(&row[3])));
+        }
+        let state = "SELECT STATE FROM performance_schema.processlist WHERE INFO LIKE 'ALTER TABLE t%'";
+        shown.extend(rows(&mut look, state).into_iter().flatten());
+        let sys = "SELECT progress FROM sys.x$session WHERE current_statement LIKE 'ALTER TABLE t%'";
+        progress.extend(rows(&mut look, sys).into_iter().flatten());
+    }
+    build.join().expect("no panic").expect("an index");
+    // Each row is read, and has an entry in each index.
+    let all = 3 * count;
+    let partly = seen.iter().filter(|(_, done, _)| *done > 0 && *done < all).count();
+    assert!(partly > 1, "{seen:?}");
+    assert!(seen.windows(2).all(|w| w[0].1 <= w[1].1), "{seen:?}");
+    assert!(seen.iter().all(|(_, done, estimated)| done <= estimated), "{seen:?}");
+    // What is expected is what the statistics of the tree say at first.
+    assert!(seen.iter().all(|(_, _, estimated)| estimated.abs_diff(all) <= all / 5), "{all}: {seen:?}");
+    assert!(shown.iter().any(|state| state.starts_with("alter table (")), "{shown:?}");
+    let part = |text: &String| text.parse::<f64>().is_ok_and(|percent| percent > 0.0 && percent < 100.0);
+    assert!(progress.iter().any(part), "{progress:?}");
+    assert_eq!(rows(&mut look, CURRENT).len(), 0);
+    let kept = "SELECT EVENT_NAME, WORK_COMPLETED, WORK_ESTIMATED FROM performance_schema.events_stages_history_long \
+        WHERE EVENT_NAME LIKE 'stage/innodb/%' ORDER BY EVENT_ID";
+    let kept = rows(&mut look, kept);
+    let last = kept.last().expect("stages");
+    assert_eq!(last[..], ["stage/innodb/alter table (end)", &all.to_string(), &all.to_string()], "{kept:?}");
+    let begins = kept.first().expect("stages");
+    assert_eq!(
+        begins[..],
+        ["stage/innodb/alter table (read PK and internal sort)", &count.to_string(), &all.to_string()]
+    );
+}
+
+#[test]
+fn a_build_that_is_killed_leaves_no_stage() {
+    let (r, mut writer) = started();
+    run(&mut writer, CONSUMERS);
+    let making = in_the_making(&r, &mut writer, "DO 0");
+    // It waits for the writer, and the list of sessions says so rather than what it waits with.
+    let mut look = r.connect();
+    let waits = "SELECT ID, STATE FROM performance_schema.processlist WHERE INFO LIKE 'CREATE INDEX%' \
+        AND STATE = 'Waiting for table metadata lock'";
+    let id = settled(&mut look, waits, 1)[0][0].clone();
+    let current = rows(&mut look, CURRENT);
+    assert_eq!((current.len(), &*current[0][1]), (1, "stage/innodb/alter table (log apply index)"));
+    run(&mut look, &format!("KILL QUERY {id}"));
+    let ended = making.join().expect("no panic").expect_err("a killed statement");
+    assert_eq!(ended.code(), Some(1317));
+    assert_eq!(rows(&mut look, CURRENT).len(), 0);
+    let ended = "SELECT COUNT(*) FROM performance_schema.events_stages_history_long \
+        WHERE EVENT_NAME = 'stage/innodb/alter table (log apply index)' AND END_EVENT_ID IS NOT NULL";
+    assert_ne!(one(&mut look, ended), "0");
+    assert_eq!(
+        one(
+            &mut look,
+            &format!(
+                "SELECT COUNT(*) FROM performance_schema.events_stages_history_long WHERE THREAD_ID = {id} AND EVENT_NAME LIKE '%(end)'"
+            )
+        ),
+        "0"
+    );
+    run(&mut writer, "ROLLBACK");
+}
+
+#[test]
+fn two_works_at_once_are_two_rows_and_each_account_has_its_own() {
+    let (r, mut root) = started();
+    run(&mut root, CONSUMERS);
+    for user in ["one", "two"] {
+        run(&mut root, &format!("CREATE USER {user}"));
+        run(&mut root, &format!("GRANT ALL ON d.* TO {user}"));
+    }
+    let work = |table: &str| format!("CREATE TABLE {table} SELECT id, SLEEP(0.05) AS s FROM t");
+    let sessions = [begun(&r, work("first")), begun(&r, work("second"))];
+    let current = settled(&mut root, CURRENT, 2);
+    for ((id, _), (row, table)) in sessions.iter().zip(current.iter().zip(["first", "second"])) {
+        assert_eq!((number(&row[0]), &row[4]), (*id, &work(table)));
+        assert_eq!((&*row[1], &*row[3]), ("stage/gannet/load (read and sort)", "NULL"));
+        // What a session sleeps for is what it says.
+        let state = format!("SELECT STATE FROM performance_schema.processlist WHERE ID = {id}");
+        assert_eq!(one(&mut root, &state), "User sleep");
+    }
+    // TRUNCATE takes them away: they go on, and are nowhere.
+    run(&mut root, "TRUNCATE performance_schema.events_stages_current");
+    assert_eq!(rows(&mut root, CURRENT).len(), 0);
+    for (id, session) in sessions {
+        run(&mut root, &format!("KILL {id}"));
+        session.join().expect("no panic").expect_err("a killed statement");
+    }
+    assert_eq!(one(&mut root, "SELECT COUNT(*) FROM performance_schema.events_stages_history_long"), "0");
+    // Others see their own.
+    let as_user = |user: &str| {
+        let options = gannet_wire::client::Options { user: user.into(), ..crate::common::options() };
+        Connection::connect(&r.socket(), &options).expect("a login")
+    };
+    let (mut one_user, mut two_user) = (as_user("one"), as_user("two"));
+    let history = "SELECT COUNT(*) FROM performance_schema.events_stages_history";
+    run(&mut root, "GRANT SELECT ON performance_schema.* TO one, two");
+    run(&mut one_user, "CREATE TABLE d.mine SELECT id FROM d.t");
+    assert_ne!(one(&mut one_user, history), "0");
+    assert_eq!(one(&mut two_user, history), "0");
+    assert_eq!(one(&mut two_user, "SELECT COUNT(*) FROM performance_schema.events_stages_history_long"), "0");
+    let sums = "SELECT SUM(COUNT_STAR) FROM performance_schema.events_stages_summary_";
+    assert_eq!(error(&mut one_user, &format!("{sums}global_by_event_name")), 1227);
+    let of = |root: &mut Connection, by: &str, which: &str| one(root, &format!("{sums}{by}_by_event_name {which}"));
+    let parts = of(&mut root, "by_user", "WHERE USER = 'one'");
+    assert_ne!(parts, "0");
+    assert_eq!(of(&mut root, "by_user", "WHERE USER = 'two'"), "0");
+    assert_eq!(of(&mut root, "by_account", "WHERE USER = 'one' AND HOST = 'localhost'"), parts);
+    // An account keeps what its sessions did that have ended.
+    drop(one_user);
+    settled(&mut root, "SELECT 1 FROM performance_schema.users WHERE USER = 'one' AND CURRENT_CONNECTIONS = 0", 1);
+    assert_eq!(of(&mut root, "by_user", "WHERE USER = 'one'"), parts);
+    assert!(number(&of(&mut root, "by_host", "WHERE HOST = 'localhost'")) > number(&parts));
+    run(&mut root, "TRUNCATE performance_schema.events_stages_summary_by_user_by_event_name");
+    assert_eq!((of(&mut root, "by_user", ""), of(&mut root, "by_account", "")), ("0".into(), "0".into()));
+    assert_ne!(of(&mut root, "by_host", ""), "0");
+    assert_ne!(of(&mut root, "global", ""), "0");
+    run(&mut root, "TRUNCATE performance_schema.events_stages_summary_global_by_event_name");
+    assert_eq!((of(&mut root, "by_host", ""), of(&mut root, "global", "")), ("0".into(), "0".into()));
+}
