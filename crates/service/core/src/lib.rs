@@ -34,6 +34,7 @@ mod settling;
 pub mod setup;
 mod shared;
 pub mod stages;
+mod staging;
 mod startup;
 pub mod statement_log;
 pub mod statistics;

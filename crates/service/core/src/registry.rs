@@ -10,7 +10,7 @@ use crate::instances::{Instances, Rounds};
 use crate::kept::KeptText;
 use crate::ledger::{Key, Kind, Ledger, Life, NOBODY, Of, Part, SessionDeeds};
 use crate::setup::{Setup, WatchedCell};
-use crate::stages::{self, SessionStages, Stages};
+use crate::stages::{SessionStages, Stages};
 use crate::tallies::{Counted, Tallies};
 use crate::transacted::{self, LongTransactions};
 use crate::vars::SessionVars;
@@ -606,6 +606,14 @@ impl Registry {
         self.all().iter().for_each(|e| e.deeds.waits.forget(&e.counters, goes));
     }
 
+    /// The same of the stages of their work. As in MySQL, the sessions' own go with every sum.
+    pub fn forget_stages(&self, of: Option<Of>) {
+        if let Some(of) = of {
+            self.consumers.stages.forget(of);
+        }
+        self.all().iter().filter_map(|entry| entry.stages()).for_each(SessionStages::forget_sums);
+    }
+
     /// The same of the memory that sessions took: what they hold stays.
     pub fn forget_memory(&self, of: Option<Of>) {
         if let Some(of) = of {
@@ -631,7 +639,7 @@ impl Registry {
     pub fn forget_who(&self, of: Of) {
         self.forget_waits(Some(of));
         self.forget_memory(Some(of));
-        stages::forget_sums(self, Some(of));
+        self.forget_stages(Some(of));
         self.ledger.forget_who(of);
     }
 

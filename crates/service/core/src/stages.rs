@@ -3,13 +3,13 @@
 //! A few stages make a statement, each of them long: so a lock is taken when one begins and when it ends. Only what is
 //! done of it is counted without one, by all tasks that do it.
 
-use crate::registry::Entry;
+use crate::setup::Watched;
 use crate::sums::{Key, Of};
 use crate::transacted::Timed;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use gannet_runtime::now_ns;
-use gannet_telemetry::{Stage, Staging};
+use gannet_telemetry::Stage;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -180,6 +180,16 @@ struct Under {
     shown: bool,
 }
 
+/// Whose stages they are, at the moment.
+pub(crate) struct Session {
+    pub(crate) thread: u64,
+    /// The number of the statement that runs.
+    pub(crate) statement: u64,
+    /// User and host.
+    pub(crate) account: (String, String),
+    pub(crate) watched: Watched,
+}
+
 /// The stages of one session, made by the first.
 pub struct SessionStages {
     server: Arc<Stages>,
@@ -226,7 +236,7 @@ impl SessionStages {
         self.now.lock().kept.clear();
     }
 
-    fn forget_sums(&self) {
+    pub(crate) fn forget_sums(&self) {
         self.now.lock().sums = Sums::default();
     }
 
@@ -246,14 +256,14 @@ impl SessionStages {
     }
 
     /// Ends the stage that is under way.
-    fn leave(&self, now: &mut Now, entry: &Entry) {
+    fn leave(&self, now: &mut Now, session: &Session) {
         let Some(under) = now.stage.take().filter(|under| under.collected && self.server.on.load(Relaxed)) else {
             return;
         };
         let event = self.event(&under, true);
         add(&mut now.sums, &event);
-        self.server.add(&entry.account(), &event);
-        let (wanted, listed) = (self.server.wanted(), under.shown && entry.watched.get().history);
+        self.server.add(&session.account, &event);
+        let (wanted, listed) = (self.server.wanted(), under.shown && session.watched.history);
         if wanted.history && listed {
             if now.kept.len() == KEPT {
                 now.kept.pop_front();
@@ -265,182 +275,57 @@ impl SessionStages {
             if long.len() == KEPT_LONG {
                 long.pop_front();
             }
-            long.push_back((entry.id, event));
+            long.push_back((session.thread, event));
         }
     }
 
-    fn enter(&self, stage: Stage, entry: &Entry) {
+    /// The session's work is at this stage from now on.
+    pub(crate) fn enter(&self, stage: Stage, session: &Session) {
         let mut now = self.now.lock();
         if !now.working || now.stage.is_some_and(|under| under.stage == stage) {
             return;
         }
-        self.leave(&mut now, entry);
+        self.leave(&mut now, session);
         let ((enabled, timed), on) = (self.server.switches(stage), self.server.on.load(Relaxed));
-        let collected = enabled && on && entry.watched.get().instrumented;
+        let collected = enabled && on && session.watched.instrumented;
         now.count += u64::from(collected);
         now.stage = Some(Under {
             stage,
             number: now.count,
-            statement: entry.history.count() + 1,
+            statement: session.statement,
             started_ns: now_ns(),
             timed,
             collected,
             shown: self.server.wanted().current,
         });
     }
-}
 
-impl Staging for Entry {
-    fn begin_work(&self) -> bool {
-        let stages = self.own_stages();
-        let mut now = stages.now.lock();
+    /// The session begins work; false: it is in the midst of some.
+    pub(crate) fn begin(&self) -> bool {
+        let mut now = self.now.lock();
         if std::mem::replace(&mut now.working, true) {
             return false;
         }
-        stages.done.store(0, Relaxed);
-        stages.estimated.store(0, Relaxed);
+        self.done.store(0, Relaxed);
+        self.estimated.store(0, Relaxed);
         true
     }
 
-    fn enter(&self, stage: Stage) {
-        self.own_stages().enter(stage, self);
+    /// So much of it is done.
+    pub(crate) fn did(&self, units: u64) {
+        self.done.fetch_add(units, Relaxed);
     }
 
-    fn done(&self, units: u64) {
-        self.own_stages().done.fetch_add(units, Relaxed);
+    /// Where `before` was to be done, `now` is.
+    pub(crate) fn expect_instead(&self, before: u64, now: u64) {
+        let estimated = self.estimated.load(Relaxed).saturating_sub(before).saturating_add(now);
+        self.estimated.store(estimated, Relaxed);
     }
 
-    fn expect_instead(&self, before: u64, now: u64) {
-        let estimated = &self.own_stages().estimated;
-        estimated.store(estimated.load(Relaxed).saturating_sub(before).saturating_add(now), Relaxed);
-    }
-
-    fn end_work(&self) {
-        let stages = self.own_stages();
-        let mut now = stages.now.lock();
-        stages.leave(&mut now, self);
+    /// It has ended.
+    pub(crate) fn end(&self, session: &Session) {
+        let mut now = self.now.lock();
+        self.leave(&mut now, session);
         now.working = false;
-    }
-}
-
-/// TRUNCATE of sums: of some, or (`None`) of the sessions alone. As in MySQL, the sessions' go with the others.
-pub fn forget_sums(registry: &crate::registry::Registry, of: Option<Of>) {
-    if let Some(of) = of {
-        registry.consumers.stages.forget(of);
-    }
-    registry.all().iter().filter_map(|entry| entry.stages()).for_each(SessionStages::forget_sums);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::consumers::Consumer;
-    use crate::registry::Registry;
-    use crate::setup::Watched;
-    use gannet_telemetry::LongWork;
-
-    fn entry(registry: &Registry) -> Arc<Entry> {
-        let entry = registry.enter_own(gannet_runtime::context(), "u", "h");
-        entry.begin(crate::registry::Activity::Query, 1, b"ALTER TABLE t FORCE");
-        entry.counters.enter();
-        entry
-    }
-
-    fn listed(entry: &Entry) -> Vec<(Stage, u64, u64, Option<u64>)> {
-        let kept = entry.stages().map_or(Vec::new(), SessionStages::kept);
-        kept.iter().map(|e| (e.stage, e.number, e.done, e.estimated)).collect()
-    }
-
-    #[test]
-    fn stages_follow_one_another_and_all_work_counts() {
-        let registry = Registry::default();
-        let entry = entry(&registry);
-        assert!(entry.stages().is_none());
-        [Consumer::StagesCurrent, Consumer::StagesHistory, Consumer::StagesHistoryLong]
-            .iter()
-            .for_each(|c| registry.consumers.set(*c, true));
-        let work = LongWork::begin();
-        let stages = entry.stages().unwrap();
-        assert_eq!((stages.stage(), stages.current()), (None, None));
-        work.expect(10);
-        work.enter(Stage::AlterRead);
-        work.done(4);
-        work.enter(Stage::AlterRead);
-        let current = stages.current().unwrap();
-        assert_eq!((current.number, current.statement, current.done, current.estimated), (1, 1, 4, Some(10)));
-        work.enter(Stage::AlterInsert);
-        work.expect_instead(6, 3);
-        work.done(8);
-        // What was expected was too little.
-        assert_eq!(stages.current().map(|e| (e.done, e.estimated, e.ended)), Some((12, Some(12), false)));
-        assert_eq!(entry.state(), "alter table (insert)");
-        drop(work);
-        assert_eq!((stages.stage(), stages.current()), (None, None));
-        assert_eq!(listed(&entry), [(Stage::AlterRead, 1, 4, Some(10)), (Stage::AlterInsert, 2, 12, Some(12))]);
-        assert_eq!(registry.consumers.stages.long().len(), 2);
-        let count = |sums: &Sums| sums.iter().map(|sum| sum.count).sum::<u64>();
-        let of = |of: Of| registry.consumers.stages.sums(of).values().map(count).sum::<u64>();
-        assert_eq!((crate::sums::ALL.map(of), count(&stages.sums())), ([2; 4], 2));
-        forget_sums(&registry, Some(Of::User));
-        assert_eq!((crate::sums::ALL.map(of), count(&stages.sums())), ([0, 0, 2, 2], 0));
-        // Ten are kept, and work begins at nothing.
-        for _ in 0..12 {
-            let work = LongWork::begin();
-            work.enter(Stage::Copy);
-            work.done(1);
-        }
-        let kept = listed(&entry);
-        assert_eq!((kept.len(), kept[0], kept[9]), (10, (Stage::Copy, 5, 1, None), (Stage::Copy, 14, 1, None)));
-        stages.forget_kept();
-        registry.consumers.stages.forget_long();
-        assert_eq!((stages.kept().len(), registry.consumers.stages.long().len()), (0, 0));
-        entry.counters.leave();
-    }
-
-    #[test]
-    fn what_is_switched_off_leaves_nothing() {
-        let registry = Registry::default();
-        let (entry, shared) = (entry(&registry), &registry.consumers.stages);
-        let run = |during: &dyn Fn()| {
-            let work = LongWork::begin();
-            work.enter(Stage::Copy);
-            during();
-        };
-        let sums = || {
-            let all = shared.sums(Of::All);
-            all.values()
-                .fold((0, 0), |(n, ns), s| (n + s[Stage::Copy as usize].count, ns + s[Stage::Copy as usize].total_ns))
-        };
-        // Without consumers there are sums alone.
-        run(&|| assert_eq!(entry.stages().unwrap().current(), None));
-        assert_eq!((sums().0, listed(&entry).len()), (1, 0));
-        // The histories are made of the current ones.
-        registry.consumers.set(Consumer::StagesHistory, true);
-        registry.consumers.set(Consumer::StagesHistoryLong, true);
-        run(&|| {});
-        assert_eq!((listed(&entry).len(), shared.long().len()), (0, 0));
-        registry.consumers.set(Consumer::StagesCurrent, true);
-        run(&|| entry.stages().unwrap().forget_current());
-        assert_eq!((sums().0, listed(&entry).len()), (3, 0));
-        entry.watched.set(Watched { instrumented: true, history: false });
-        run(&|| assert!(entry.stages().unwrap().current().is_some()));
-        assert_eq!((sums().0, listed(&entry).len()), (4, 0));
-        entry.watched.set(Watched::ALL);
-        shared.switch(Stage::Copy, false, true);
-        run(&|| {
-            assert_eq!((entry.stages().unwrap().current(), entry.state()), (None, "copy to tmp table"));
-        });
-        assert_eq!(
-            (sums().0, shared.switches(Stage::Copy), shared.switches(Stage::AlterEnd)),
-            (4, (false, true), (true, true))
-        );
-        shared.switch(Stage::Copy, true, false);
-        let before = sums();
-        run(&|| assert_eq!(entry.stages().unwrap().current().map(|e| e.started_ns), Some(None)));
-        assert_eq!((sums(), listed(&entry).len()), ((before.0 + 1, before.1), 1));
-        registry.consumers.switch_all(false);
-        run(&|| assert_eq!(entry.stages().unwrap().current(), None));
-        assert_eq!((sums().0, listed(&entry).len()), (before.0 + 1, 1));
-        entry.counters.leave();
     }
 }

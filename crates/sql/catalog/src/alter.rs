@@ -224,6 +224,13 @@ impl Pending {
         &self.fresh
     }
 
+    /// How much there is to do where an alteration copies rows or builds indexes: each row is read, and each tree gets
+    /// an entry of it. Tells the edit's work of it.
+    pub fn expect(&self, edit: &Edit<'_>) -> CatalogResult<u64> {
+        let table = if self.copy { &self.old } else { &self.table };
+        build::expect_builds(edit.txn, table, self.fresh.len(), &edit.work)
+    }
+
     /// The statement brings this foreign key of the new version.
     pub fn brings(&self, key: &ForeignKey) -> bool {
         self.brought.contains(&key.name)
@@ -320,13 +327,6 @@ impl Edit<'_> {
             auto_increment: definition.auto_increment,
             table: Arc::new(table),
         })
-    }
-
-    /// How much there is to do where an alteration copies rows or builds indexes: each row is read, and each tree gets
-    /// an entry of it.
-    pub fn expect_alter(&self, pending: &Pending) -> CatalogResult<u64> {
-        let trees = pending.fresh.len();
-        build::expect_builds(self.txn, if pending.copy { &pending.old } else { &pending.table }, trees, &self.work)
     }
 
     /// Builds the new indexes, gives up the trees which the table no longer has, and puts the new version into the

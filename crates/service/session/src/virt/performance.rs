@@ -230,7 +230,8 @@ fn yes_or_no(watched: Watched) -> [Value; 2] {
     [watched.instrumented, watched.history].map(flag)
 }
 
-/// What is collected. Those of stages, statements, transactions and waits that run can be switched: see `session/setup.rs`.
+/// What is collected. Those of stages, statements, transactions and waits that run can be switched: see
+/// `session/setup.rs`.
 pub(super) fn setup_consumers(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     const CONSUMERS: [(&str, bool); 17] = [
         ("events_stages_current", true),

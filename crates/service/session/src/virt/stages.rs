@@ -10,7 +10,7 @@ use gannet_core::accounts::Privilege;
 use gannet_core::consumers::Consumer;
 use gannet_core::ledger::Of;
 use gannet_core::registry::Entry;
-use gannet_core::stages::{Event, SessionStages, Sums, forget_sums};
+use gannet_core::stages::{Event, SessionStages, Sums};
 use gannet_telemetry::Stage;
 use gannet_types::{Result, Value};
 
@@ -146,21 +146,21 @@ fn sums_by_thread(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<(
 }
 
 fn forget_all(core: &Core) {
-    forget_sums(&core.registry, Some(Of::All));
+    core.registry.forget_stages(Some(Of::All));
 }
 
 fn forget_threads(core: &Core) {
-    forget_sums(&core.registry, None);
+    core.registry.forget_stages(None);
 }
 
 fn forget_accounts(core: &Core) {
-    forget_sums(&core.registry, Some(Of::Account));
+    core.registry.forget_stages(Some(Of::Account));
 }
 
 fn forget_users(core: &Core) {
-    forget_sums(&core.registry, Some(Of::User));
+    core.registry.forget_stages(Some(Of::User));
 }
 
 fn forget_hosts(core: &Core) {
-    forget_sums(&core.registry, Some(Of::Host));
+    core.registry.forget_stages(Some(Of::Host));
 }

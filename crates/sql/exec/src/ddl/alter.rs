@@ -10,7 +10,7 @@ use super::extras::Extras;
 use super::{DdlContext, Done, conditional, copy, foreign, generated_key, online, parting, partition, sql};
 use gannet_catalog::{Alteration, Edit, Pending};
 use gannet_parser::ast::{AlterAction, AlterTable, ColumnDef, ColumnPosition, Ident, TableElement, TableOption};
-use gannet_runtime::{LongWork, Stage};
+use gannet_runtime::LongWork;
 use gannet_schema::names::eq_name;
 use gannet_schema::{
     CatalogSnapshot, Column, ColumnDefault, ColumnDefinition, GENERATED_KEY, IndexDefinition, IndexKind, Table,
@@ -155,11 +155,11 @@ fn run(
     if pending.copy && how.instant {
         return Err(sql_err!(AlterOperationNotSupported, "ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"));
     }
-    let stages = Stages::of(&pending, how.counted);
+    let stages = copy::Stages::of(&pending, how.counted);
     let mut expected = 0;
     if pending.copy || !pending.fresh_indexes().is_empty() {
         edit.work = LongWork::begin();
-        expected = sql(edit.expect_alter(&pending))?;
+        expected = sql(pending.expect(edit))?;
     }
     if pending.copy {
         (rows, used) = copy::copy_rows(&pending, (stages, expected), edit, cx)?;
@@ -180,26 +180,6 @@ fn run(
     let affected = if counted { rows } else { 0 };
     let info = format!("Records: {affected}  Duplicates: 0  Warnings: {}", cx.warnings.total());
     Ok(Done { rows: affected, info, ..Done::default() })
-}
-
-/// At which stages an alteration is while it reads and sorts, fills trees, and ends.
-#[derive(Clone, Copy)]
-pub(super) struct Stages {
-    pub(super) read: Stage,
-    pub(super) insert: Stage,
-    pub(super) end: Stage,
-}
-
-impl Stages {
-    /// Of one for which InnoDB makes rows or indexes in place.
-    pub(super) const IN_PLACE: Stages =
-        Stages { read: Stage::AlterRead, insert: Stage::AlterInsert, end: Stage::AlterEnd };
-    /// Of one that copies: MySQL has a single stage for all of it.
-    const COPY: Stages = Stages { read: Stage::Copy, insert: Stage::Copy, end: Stage::Copy };
-
-    fn of(pending: &Pending, counted: bool) -> Stages {
-        if pending.copy && counted { Stages::COPY } else { Stages::IN_PLACE }
-    }
 }
 
 /// Only indexes differ, and some are new: what writers of the old version write is right for the new one.

@@ -1,7 +1,6 @@
 //! The rows of an altered table, from the old trees into the new ones.
 
 use super::DdlContext;
-use super::alter::Stages;
 use super::expressions::Placing;
 use crate::spill::Allowance;
 use crate::{
@@ -33,6 +32,26 @@ enum Source {
     Computed,
 }
 
+/// At which stages an alteration is while it reads and sorts, fills trees, and ends.
+#[derive(Clone, Copy)]
+pub(super) struct Stages {
+    pub(super) read: Stage,
+    pub(super) insert: Stage,
+    pub(super) end: Stage,
+}
+
+impl Stages {
+    /// Of one for which InnoDB makes rows or indexes in place.
+    pub(super) const IN_PLACE: Stages =
+        Stages { read: Stage::AlterRead, insert: Stage::AlterInsert, end: Stage::AlterEnd };
+    /// Of one that copies: MySQL has a single stage for all of it.
+    const COPY: Stages = Stages { read: Stage::Copy, insert: Stage::Copy, end: Stage::Copy };
+
+    pub(super) fn of(pending: &Pending, counted: bool) -> Stages {
+        if pending.copy && counted { Stages::COPY } else { Stages::IN_PLACE }
+    }
+}
+
 /// Copies all rows into the pending version's trees, indexes included. Returns their number and the greatest
 /// AUTO_INCREMENT value. Error 1062 for two rows with one key. `expected`: units of work.
 pub(super) fn copy_rows(
@@ -49,9 +68,7 @@ pub(super) fn copy_rows(
     edit.work.enter(stages.read);
     let how = Kept::of(&sources, old, new);
     let mut rows = 0;
-    let step = cx.settings.auto_increment_increment.max(1);
-    let offset = cx.settings.auto_increment_offset.clamp(1, step);
-    let mut numbers = Numbers { used: 0, first: pending.auto_increment.unwrap_or(0), step, offset };
+    let mut numbers = Numbers::of(pending, cx);
     let (mut key, mut payload) = (Vec::new(), Vec::new());
     let expressions = super::expressions::Compiled::of(&pending.table)?;
     let computes = expressions.as_ref().is_some_and(|e| e.computes());
@@ -69,15 +86,8 @@ pub(super) fn copy_rows(
             }
             payload.clear();
             match how {
-                Kept::Rows if !computes => payload.extend_from_slice(entry.value),
                 Kept::Rows | Kept::Values if !computes => {
-                    let value = |i: usize| match &sources[i] {
-                        Source::Same(o) => old.layout().get(entry.value, *o).unwrap_or(ValueRef::Null),
-                        Source::Constant(value) => value.as_ref(),
-                        _ => ValueRef::Null,
-                    };
-                    (0..old.columns.len()).try_for_each(|i| old.layout().get(entry.value, i).map(drop))?;
-                    new.layout().encode_with(value, &mut payload)?;
+                    take_over(pending, how, &sources, entry.value, &mut payload)?;
                 }
                 _ => {
                     let values = codec::decode_row(old, entry.value)?;
@@ -96,11 +106,10 @@ pub(super) fn copy_rows(
                 numbers.note(&stored(column as usize).to_owned());
             }
             key.clear();
-            if !new.has_hidden_key() {
-                new.clustered_key(stored, &mut key)?;
+            if new.has_hidden_key() {
+                new.row_id_key(hidden_id(old, entry.key).unwrap_or(rows), &mut key);
             } else {
-                let hidden = if old.has_hidden_key() { old.row_id_of_key(entry.key) } else { None };
-                new.row_id_key(hidden.unwrap_or(rows), &mut key);
+                new.clustered_key(stored, &mut key)?;
             }
             load.row(&key, &payload, edit, cx)?;
         }
@@ -112,6 +121,27 @@ pub(super) fn copy_rows(
         to.counter_raise(rows).map_err(from_engine)?;
     }
     Ok((rows, numbers.used))
+}
+
+/// The hidden number of a row, where its table has such.
+fn hidden_id(table: &Table, key: &[u8]) -> Option<u64> {
+    if table.has_hidden_key() { table.row_id_of_key(key) } else { None }
+}
+
+/// How a row that stays as it is, or whose values do, is stored in the new version.
+fn take_over(pending: &Pending, how: Kept, sources: &[Source], row: &[u8], payload: &mut Vec<u8>) -> Result<()> {
+    let (old, new) = (&*pending.old, &*pending.table);
+    if how == Kept::Rows {
+        payload.extend_from_slice(row);
+        return Ok(());
+    }
+    let value = |i: usize| match &sources[i] {
+        Source::Same(o) => old.layout().get(row, *o).unwrap_or(ValueRef::Null),
+        Source::Constant(value) => value.as_ref(),
+        _ => ValueRef::Null,
+    };
+    (0..old.columns.len()).try_for_each(|i| old.layout().get(row, i).map(drop))?;
+    new.layout().encode_with(value, payload)
 }
 
 /// Where the rows go.
@@ -321,6 +351,12 @@ struct Numbers {
 }
 
 impl Numbers {
+    fn of(pending: &Pending, cx: &DdlContext<'_>) -> Numbers {
+        let step = cx.settings.auto_increment_increment.max(1);
+        let offset = cx.settings.auto_increment_offset.clamp(1, step);
+        Numbers { used: 0, first: pending.auto_increment.unwrap_or(0), step, offset }
+    }
+
     /// The next number: of those that are `offset` more than a multiple of `step`.
     fn take(&mut self) -> u64 {
         let least = self.used.saturating_add(1).max(self.first).max(self.offset);

@@ -3,8 +3,7 @@
 //! DROP and TRUNCATE give trees up and read no row. REORGANIZE, COALESCE, REBUILD, and ADD of a HASH or KEY copy the
 //! rows of the partitions concerned. EXCHANGE swaps trees, and reads rows only to validate them.
 
-use super::alter::Stages;
-use super::copy::{LOOK, Spreading, look_up};
+use super::copy::{LOOK, Spreading, Stages, look_up};
 use super::expressions::Placing;
 use super::online::Asked;
 use super::partition::{self, Maker, Subs};
