@@ -34,6 +34,10 @@ impl Input for ServerFile {
         self.offset += n as u64;
         Ok(n > 0)
     }
+
+    fn extent(&self) -> Option<(u64, u64)> {
+        Some((self.offset, self.file.len().ok()?))
+    }
 }
 
 /// A file that came with another server's log.
@@ -50,6 +54,10 @@ impl Input for Brought {
         self.file.read(&mut buffer[old..], self.offset)?;
         self.offset += n;
         Ok(n > 0)
+    }
+
+    fn extent(&self) -> Option<(u64, u64)> {
+        Some((self.offset, self.file.len()))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::beside_writers::{in_the_making, started};
 use crate::common::{Running, error, one, rows, run};
+use gannet_server::vars::{Live, VarValue};
 use gannet_wire::client::{Connection, Error};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -171,4 +172,61 @@ fn two_works_at_once_are_two_rows_and_each_account_has_its_own() {
     assert_ne!(of(&mut root, "global", ""), "0");
     run(&mut root, "TRUNCATE performance_schema.events_stages_summary_global_by_event_name");
     assert_eq!((of(&mut root, "by_host", ""), of(&mut root, "global", "")), ("0".into(), "0".into()));
+}
+
+#[test]
+fn entries_that_memory_does_not_hold_are_merged() {
+    let (r, mut c) = started();
+    run(&mut c, CONSUMERS);
+    // More than what a build sorts in.
+    run(&mut c, "CREATE TABLE wide (id INT PRIMARY KEY, b VARBINARY(600))");
+    run(&mut c, "INSERT INTO wide SELECT id, CONCAT(MD5(id), REPEAT('x', 540)) FROM t WHERE id <= 12000");
+    let indexes: Vec<String> = (0..12).map(|n| format!("ADD INDEX i{n} (b)")).collect();
+    run(&mut c, &format!("ALTER TABLE wide {}", indexes.join(", ")));
+    let stages = "SELECT EVENT_NAME FROM performance_schema.events_stages_history \
+        WHERE THREAD_ID = PS_CURRENT_THREAD_ID() AND EVENT_NAME LIKE 'stage/innodb/%' ORDER BY EVENT_ID";
+    let names: Vec<String> = rows(&mut c, stages).into_iter().flatten().collect();
+    let state = |name: &String| name.replace("stage/innodb/alter table ", "");
+    let order = ["(read PK and internal sort)", "(merge sort)", "(insert)", "(log apply index)", "(end)"];
+    assert_eq!(names.iter().map(state).collect::<Vec<_>>(), order);
+    assert_eq!(rows(&mut c, "CHECK TABLE wide")[0][3], "OK");
+}
+
+#[test]
+fn of_a_file_it_is_known_how_much_is_left() {
+    let dir = std::env::temp_dir().join(format!("gannet-stages-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).expect("a folder");
+    let r = Running::configured(|o| {
+        let dir = std::env::temp_dir().join(format!("gannet-stages-{}", std::process::id()));
+        o.set(Live::SecureFilePriv, VarValue::text(&dir.to_string_lossy()));
+    });
+    let mut look = r.connect();
+    run(&mut look, "CREATE DATABASE d");
+    run(&mut look, CONSUMERS);
+    run(&mut look, "CREATE TABLE d.t (id INT PRIMARY KEY, b VARCHAR(100), KEY (b))");
+    let count = 60_000;
+    let lines: String = (100_000..100_000 + count).map(|n| format!("{n}\t{}\n", "word ".repeat(n % 3 + 4))).collect();
+    let path = dir.join("rows");
+    std::fs::write(&path, lines).expect("a file");
+    let (_, load) = begun(&r, format!("LOAD DATA INFILE '{}' INTO TABLE t", path.display()));
+    let mut seen = Vec::new();
+    while !load.is_finished() {
+        for row in rows(&mut look, CURRENT) {
+            seen.push((row[1].clone(), number(&row[2]), row[3].parse::<u64>().ok()));
+        }
+    }
+    load.join().expect("no panic").expect("rows");
+    let _ = std::fs::remove_dir_all(&dir);
+    // A row is read, and put into the tree of rows, and so is its entry.
+    let all = 3 * count as u64;
+    let kept = rows(
+        &mut look,
+        "SELECT EVENT_NAME, WORK_COMPLETED, WORK_ESTIMATED FROM performance_schema.events_stages_history_long \
+            WHERE EVENT_NAME LIKE 'stage/gannet/load%' ORDER BY EVENT_ID",
+    );
+    assert_eq!(kept[0][..], ["stage/gannet/load (read and sort)", &count.to_string(), &all.to_string()]);
+    assert_eq!(kept[1][..], ["stage/gannet/load (insert)", &all.to_string(), &all.to_string()]);
+    let guessed: Vec<u64> = seen.iter().filter(|(_, done, _)| *done < count as u64).filter_map(|s| s.2).collect();
+    assert!(!guessed.is_empty(), "{seen:?}");
+    assert!(guessed.iter().all(|guess| guess.abs_diff(all) <= all / 10), "{guessed:?}");
 }

@@ -37,6 +37,8 @@ pub(super) struct Bulk<'p> {
     rows: u64,
     again: Option<Again>,
     work: LongWork,
+    /// Units of work that are expected so far.
+    expected: u64,
 }
 
 /// The rows once more, in the order in which they came, where a duplicate is not just an error; and where the statement
@@ -135,7 +137,16 @@ impl<'p> Bulk<'p> {
     }
 
     fn with(table: &'p Table, load: Load<'p>, again: Option<Again>) -> Bulk<'p> {
-        Bulk { table, load, key: Vec::new(), payload: Vec::new(), rows: 0, again, work: LongWork::default() }
+        Bulk {
+            table,
+            load,
+            key: Vec::new(),
+            payload: Vec::new(),
+            rows: 0,
+            again,
+            work: LongWork::default(),
+            expected: 0,
+        }
     }
 
     /// Rows so far.
@@ -176,6 +187,13 @@ impl<'p> Bulk<'p> {
         tell(self.table, Images::insert(RowRef::Stored(self.table.layout(), payload)), cx)
     }
 
+    /// If the rows so far are `made` of `all` bytes, as much work follows in proportion.
+    pub(super) fn foresee(&mut self, (made, all): (u64, u64)) {
+        let units = u128::from(self.rows + self.load.entries()) * u128::from(all.max(made)) / u128::from(made.max(1));
+        let before = std::mem::replace(&mut self.expected, units as u64);
+        self.work.expect_instead(before, self.expected);
+    }
+
     /// Fewer rows are no long work.
     #[cold]
     fn tell(&mut self) {
@@ -200,10 +218,9 @@ impl<'p> Bulk<'p> {
 
     /// Error 1062 when two rows have one key; with IGNORE the rows.
     pub(super) fn finish(self, cx: &mut Cx<'_, 'p>) -> Result<Option<Unbuilt>> {
-        let Bulk { table, load, again, work, rows, .. } = self;
-        // How many rows would come was not known before.
+        let Bulk { table, load, again, work, rows, expected, .. } = self;
         work.done(rows % TOLD);
-        work.expect(rows + load.entries());
+        work.expect_instead(expected, rows + load.entries());
         let (tasks, telling) =
             (cx.shared.settings.ddl_threads as usize, Telling { work: &work, insert: Stage::LoadInsert });
         let loaded = load.finish(cx.txn.get()?, tasks, telling).map_err(|e| refused(e, table, cx));

@@ -21,6 +21,11 @@ use gannet_types::{Result, sql_err};
 pub trait Input {
     /// Appends some more bytes; `false` at the end.
     fn read(&mut self, buffer: &mut Vec<u8>) -> Result<bool>;
+
+    /// Bytes that were read, and of all, where that is known.
+    fn extent(&self) -> Option<(u64, u64)> {
+        None
+    }
 }
 
 /// A field as it was cut.

@@ -265,6 +265,13 @@ pub(in crate::dml) fn is_built(to: &Run<'_>) -> bool {
     matches!(to.way, Way::Built(_))
 }
 
+/// The rows so far are of so many bytes, of so many in all: what is to be done can be guessed.
+pub(in crate::dml) fn foresee(to: &mut Run<'_>, bytes: (u64, u64)) {
+    if let Way::Built(bulk) = &mut to.way {
+        bulk.foresee(bytes);
+    }
+}
+
 /// Gives the trees a row that is encoded, with its AUTO_INCREMENT value, 0 without; only where they
 /// [are built](is_built). Afterwards [`raise_to`] has to be told of the greatest value.
 pub(in crate::dml) fn put_made<'p>(

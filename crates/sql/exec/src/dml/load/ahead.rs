@@ -151,8 +151,9 @@ pub(super) fn lines<'p>(
             gannet_runtime::yield_if_due();
         }
     };
+    let extent = input.extent().map(|(read, all)| (read.saturating_sub(rest.len() as u64), all));
     let chunks = Chunks { input, rest, over, failed: None };
-    let mut putting = Putting { load, target, run, chunks };
+    let mut putting = Putting { load, target, run, chunks, extent };
     beside(tasks - 1, Wait::Parallel, helper, || {
         let _over = Over(&belt);
         putting.all(&belt, plain, tasks, &convert, cx)
@@ -165,6 +166,8 @@ struct Putting<'a, 'i, 'p> {
     target: (&'p Insert, &'p Table),
     run: &'a mut Run<'p>,
     chunks: Chunks<'i>,
+    /// Bytes of the lines that are put in, and of all, where that is known.
+    extent: Option<(u64, u64)>,
 }
 
 impl<'p> Putting<'_, '_, 'p> {
@@ -242,6 +245,10 @@ impl<'p> Putting<'_, '_, 'p> {
                 }
             }
             (from, row_from) = (line.end, line.row_end);
+        }
+        if let Some((put, all)) = &mut self.extent {
+            *put += chunk.text.len() as u64;
+            way::foresee(self.run, (*put, *all));
         }
         way::raise_to(self.run, most, cx)
     }
