@@ -40,6 +40,9 @@ fn begun(r: &Running, sql: String) -> (u64, JoinHandle<Result<(), Error>>) {
     (id, std::thread::spawn(move || c.query(&sql).map(drop)))
 }
 
+/// How often a test looks at work that may be over before it has looked.
+const TRIES: usize = 20;
+
 #[test]
 fn a_build_is_seen_from_beginning_to_end() {
     let (r, mut look) = started();
@@ -47,31 +50,39 @@ fn a_build_is_seen_from_beginning_to_end() {
         run(&mut look, "INSERT INTO t (a, b) SELECT a, b FROM t");
     }
     let count = number(&one(&mut look, "SELECT COUNT(*) FROM t"));
-    run(&mut look, CONSUMERS);
-    let (id, build) = begun(&r, "ALTER TABLE t ADD INDEX ia (a), ADD INDEX ib (b)".into());
-    let (mut seen, mut shown, mut progress) = (Vec::new(), Vec::new(), Vec::new());
-    while !build.is_finished() {
-        for row in rows(&mut look, CURRENT) {
-            assert_eq!((number(&row[0]), &*row[4]), (id, "ALTER TABLE t ADD INDEX ia (a), ADD INDEX ib (b)"));
-            seen.push((row[1].clone(), number(&row[2]), number(&row[3])));
-        }
-        let state = "SELECT STATE FROM performance_schema.processlist WHERE INFO LIKE 'ALTER TABLE t%'";
-        shown.extend(rows(&mut look, state).into_iter().flatten());
-        let sys = "SELECT progress FROM sys.x$session WHERE current_statement LIKE 'ALTER TABLE t%'";
-        progress.extend(rows(&mut look, sys).into_iter().flatten());
-    }
-    build.join().expect("no panic").expect("an index");
     // Each row is read, and has an entry in each index.
     let all = 3 * count;
-    let partly = seen.iter().filter(|(_, done, _)| *done > 0 && *done < all).count();
-    assert!(partly > 1, "{seen:?}");
-    assert!(seen.windows(2).all(|w| w[0].1 <= w[1].1), "{seen:?}");
-    assert!(seen.iter().all(|(_, done, estimated)| done <= estimated), "{seen:?}");
-    // What is expected is what the statistics of the tree say at first.
-    assert!(seen.iter().all(|(_, _, estimated)| estimated.abs_diff(all) <= all / 5), "{all}: {seen:?}");
-    assert!(shown.iter().any(|state| state.starts_with("alter table (")), "{shown:?}");
-    let part = |text: &String| text.parse::<f64>().is_ok_and(|percent| percent > 0.0 && percent < 100.0);
-    assert!(progress.iter().any(part), "{progress:?}");
+    run(&mut look, CONSUMERS);
+    let alter = "ALTER TABLE t ADD INDEX ia (a), ADD INDEX ib (b)";
+    // Work in part, states that name a stage, and progress.
+    let (mut parts, mut states, mut progress) = (0, 0, 0);
+    for _ in 0..TRIES {
+        run(&mut look, "TRUNCATE performance_schema.events_stages_history_long");
+        let (id, build) = begun(&r, alter.into());
+        let mut seen = Vec::new();
+        while !build.is_finished() {
+            for row in rows(&mut look, CURRENT) {
+                assert_eq!((number(&row[0]), &*row[4]), (id, alter));
+                seen.push((row[1].clone(), number(&row[2]), number(&row[3])));
+            }
+            let state = format!("SELECT STATE FROM performance_schema.processlist WHERE ID = {id}");
+            let staged = |row: &Vec<String>| row[0].starts_with("alter table (");
+            states += rows(&mut look, &state).iter().filter(|row| staged(row)).count();
+            let sys = format!("SELECT progress FROM sys.x$session WHERE conn_id = {id} AND progress BETWEEN 1 AND 99");
+            progress += rows(&mut look, &sys).len();
+        }
+        build.join().expect("no panic").expect("an index");
+        assert!(seen.windows(2).all(|w| w[0].1 <= w[1].1), "{seen:?}");
+        assert!(seen.iter().all(|(_, done, estimated)| done <= estimated), "{seen:?}");
+        // What is expected is what the statistics of the tree say at first.
+        assert!(seen.iter().all(|(_, _, estimated)| estimated.abs_diff(all) <= all / 5), "{all}: {seen:?}");
+        parts += seen.iter().filter(|(_, done, _)| *done > 0 && *done < all).count();
+        if parts > 1 && states > 0 && progress > 0 {
+            break;
+        }
+        run(&mut look, "ALTER TABLE t DROP INDEX ia, DROP INDEX ib");
+    }
+    assert!(parts > 1 && states > 0 && progress > 0, "{parts} {states} {progress}");
     assert_eq!(rows(&mut look, CURRENT).len(), 0);
     let kept = "SELECT EVENT_NAME, WORK_COMPLETED, WORK_ESTIMATED FROM performance_schema.events_stages_history_long \
         WHERE EVENT_NAME LIKE 'stage/innodb/%' ORDER BY EVENT_ID";
@@ -176,7 +187,7 @@ fn two_works_at_once_are_two_rows_and_each_account_has_its_own() {
 
 #[test]
 fn entries_that_memory_does_not_hold_are_merged() {
-    let (r, mut c) = started();
+    let (_r, mut c) = started();
     run(&mut c, CONSUMERS);
     // More than what a build sorts in.
     run(&mut c, "CREATE TABLE wide (id INT PRIMARY KEY, b VARBINARY(600))");
@@ -208,14 +219,20 @@ fn of_a_file_it_is_known_how_much_is_left() {
     let lines: String = (100_000..100_000 + count).map(|n| format!("{n}\t{}\n", "word ".repeat(n % 3 + 4))).collect();
     let path = dir.join("rows");
     std::fs::write(&path, lines).expect("a file");
-    let (_, load) = begun(&r, format!("LOAD DATA INFILE '{}' INTO TABLE t", path.display()));
-    let mut seen = Vec::new();
-    while !load.is_finished() {
-        for row in rows(&mut look, CURRENT) {
-            seen.push((row[1].clone(), number(&row[2]), row[3].parse::<u64>().ok()));
+    let mut guessed: Vec<u64> = Vec::new();
+    for _ in 0..TRIES {
+        run(&mut look, "TRUNCATE TABLE d.t");
+        run(&mut look, "TRUNCATE performance_schema.events_stages_history_long");
+        let (_, load) = begun(&r, format!("LOAD DATA INFILE '{}' INTO TABLE t", path.display()));
+        while !load.is_finished() {
+            let reads = rows(&mut look, CURRENT).into_iter().filter(|row| number(&row[2]) < count as u64);
+            guessed.extend(reads.filter_map(|row| row[3].parse::<u64>().ok()));
+        }
+        load.join().expect("no panic").expect("rows");
+        if !guessed.is_empty() {
+            break;
         }
     }
-    load.join().expect("no panic").expect("rows");
     let _ = std::fs::remove_dir_all(&dir);
     // A row is read, and put into the tree of rows, and so is its entry.
     let all = 3 * count as u64;
@@ -226,7 +243,6 @@ fn of_a_file_it_is_known_how_much_is_left() {
     );
     assert_eq!(kept[0][..], ["stage/gannet/load (read and sort)", &count.to_string(), &all.to_string()]);
     assert_eq!(kept[1][..], ["stage/gannet/load (insert)", &all.to_string(), &all.to_string()]);
-    let guessed: Vec<u64> = seen.iter().filter(|(_, done, _)| *done < count as u64).filter_map(|s| s.2).collect();
-    assert!(!guessed.is_empty(), "{seen:?}");
+    assert!(!guessed.is_empty());
     assert!(guessed.iter().all(|guess| guess.abs_diff(all) <= all / 10), "{guessed:?}");
 }
