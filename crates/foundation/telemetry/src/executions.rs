@@ -59,10 +59,13 @@ impl Default for WorkCells {
 }
 
 impl WorkCells {
-    /// Adds a statement's; the calling thread is the only writer.
+    /// Adds a statement's; the calling thread is the only writer. Most counters are zero.
     pub fn add_owned(&self, work: &Work) {
-        let add = |(sum, n): (&AtomicU64, &u64)| sum.store(sum.load(Relaxed).wrapping_add(*n), Relaxed);
-        self.counters.iter().zip(&work.counters).for_each(add);
+        for (sum, n) in self.counters.iter().zip(&work.counters) {
+            if *n != 0 {
+                bump(sum, *n);
+            }
+        }
         if work.memory > self.memory.load(Relaxed) {
             self.memory.store(work.memory, Relaxed);
         }
