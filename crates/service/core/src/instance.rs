@@ -5,7 +5,6 @@ use crate::binlog::{Binlog, Names, Settings};
 use crate::kept::StatementStats;
 use crate::log::ErrorLog;
 use crate::options::ServerOptions;
-use crate::registry::Registry;
 use crate::startup::{
     bind_addresses, fit_descriptors, fit_threads, flush_policy, open_error, open_log, prepare_datadir, settle_defaults,
     settle_log, start_watching,
@@ -164,7 +163,7 @@ impl Instance {
             configured: vars.clone(),
             globals: GlobalVars::new(vars),
             accounts,
-            registry: Registry::default(),
+            registry: options.collected.registry(),
             reports: Default::default(),
             seen: Default::default(),
             branches: Branches::default(),

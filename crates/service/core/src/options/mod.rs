@@ -1,10 +1,12 @@
 //! Options: command line and `my.cnf`, over the declarations of the system variables.
 
+mod collected;
 mod file;
 mod log_room;
 mod names;
 
 use crate::vars::{self, Effect, Kind, Live, VarId, VarSet, VarValue};
+use collected::{Collected, Taken};
 pub(crate) use log_room::settle as settle_log_room;
 use names::{NO_MEANING, UNSUPPORTED, nearest};
 use std::path::{Path, PathBuf};
@@ -26,6 +28,8 @@ pub struct ServerOptions {
     on_command_line: Vec<VarId>,
     /// Options about GTIDs, and whether they want them.
     gtids_asked: Vec<(String, bool)>,
+    /// What performance_schema collects from the start on.
+    pub(crate) collected: Collected,
 }
 
 /// What a command line asks for.
@@ -50,6 +54,7 @@ impl ServerOptions {
             skip_grant_tables: false,
             on_command_line: Vec::new(),
             gtids_asked: Vec::new(),
+            collected: Collected::default(),
         };
         it.set(Live::Datadir, VarValue::text(&datadir.to_string_lossy()));
         it.set(Live::InnodbBufferPoolSize, VarValue::uint(sensible_pool_bytes()));
@@ -167,6 +172,12 @@ impl ServerOptions {
 
     fn apply_named(&mut self, name: &str, value: Option<&str>) -> Result<Applied, Refused> {
         let because = |what: String| Refused::Because(what);
+        match self.collected.take(name, value) {
+            Some(Ok(Taken::Whole)) => return Ok(Applied::Plain),
+            Some(Ok(Taken::Partly(what))) => return Ok(Applied::Meaningless(what)),
+            Some(Err(why)) => return Err(because(why)),
+            None => {}
+        }
         match name {
             "default-time-zone" => return self.apply_named("time-zone", value),
             "innodb-log-file-size" | "innodb-log-files-in-group" => {
@@ -284,7 +295,14 @@ enum Refused {
 }
 
 /// Options that are no variables and take a value from the next argument.
-const WITH_VALUE: &[&str] = &["defaults-file", "defaults-extra-file", "user", "default-time-zone", "gtid-mode"];
+const WITH_VALUE: &[&str] = &[
+    "defaults-file",
+    "defaults-extra-file",
+    "user",
+    "default-time-zone",
+    "gtid-mode",
+    "performance-schema-instrument",
+];
 
 fn takes_value(name: &str) -> bool {
     let plain = name.strip_prefix("loose-").unwrap_or(name);
