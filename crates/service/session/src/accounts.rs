@@ -157,6 +157,11 @@ pub(crate) fn user_statement(session: &mut Session, s: &ast::UserStatement, repl
     if shown.is_empty() {
         return Ok(done);
     }
+    send_generated(session, shown, reply)
+}
+
+/// Shows the passwords that the server has made.
+fn send_generated(session: &mut Session, rows: Vec<Vec<Value>>, reply: &mut dyn Reply) -> Result<Done> {
     let column = |n: &str, len: u32| plain_column(n, SqlType::varchar(len, CollationId::UTF8MB3_GENERAL_CI));
     let columns = vec![
         column("user", 32),
@@ -164,7 +169,7 @@ pub(crate) fn user_statement(session: &mut Session, s: &ast::UserStatement, repl
         column("generated password", 255),
         plain_column("auth_factor", SqlType::bigint_unsigned()),
     ];
-    session.send_table(&RowsSink { columns, rows: shown }, reply)
+    session.send_table(&RowsSink { columns, rows }, reply)
 }
 
 /// Checks that the account may keep or discard a second password of `target`.
@@ -428,10 +433,8 @@ pub(crate) fn set_password(session: &mut Session, s: &ast::SetPassword, reply: &
     if !random {
         return Ok(done);
     }
-    let column = |n: &str, len: u32| plain_column(n, SqlType::varchar(len, CollationId::UTF8MB3_GENERAL_CI));
-    let columns = vec![column("user", 32), column("host", 255), column("generated password", 255)];
-    let rows = vec![vec![text(&name.user), text(&name.host), text(&String::from_utf8_lossy(&clear))]];
-    session.send_table(&RowsSink { columns, rows }, reply)
+    let row = vec![text(&name.user), text(&name.host), text(&String::from_utf8_lossy(&clear)), Value::UInt(1)];
+    send_generated(session, vec![row], reply)
 }
 
 /// Error 1819 for an account without a password where others than this machine can reach it.

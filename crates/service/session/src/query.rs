@@ -743,13 +743,16 @@ fn begin_over(session: &mut Session, plan: &Plan) -> Result<Option<Savepoint>> {
     }
 }
 
-/// What [`begin_over`] has begun ends.
+/// What [`begin_over`] has begun ends. Without a transaction there may still be metadata locks: of views.
 #[inline(always)]
 fn end_over<T>(session: &mut Session, mark: Option<Savepoint>, outcome: Result<T>) -> Result<T> {
-    match mark {
-        Some(mark) => session.end_statement(mark, outcome),
-        None => outcome,
-    }
+    let Some(mark) = mark else {
+        if !session.inside {
+            session.work.unlock_statement();
+        }
+        return outcome;
+    };
+    session.end_statement(mark, outcome)
 }
 
 /// The plan changes rows of tables that are not the session's own.

@@ -14,7 +14,7 @@ use crate::{
 use gannet_functions::Call;
 use gannet_plan::explain;
 use gannet_plan::expr::{Bind, CompareOp, Comparison, Expr, ExprKind, Match, OfElements, Subquery};
-use gannet_plan::plan::PlanKind;
+use gannet_plan::plan::{Param, PlanKind};
 use gannet_schema::array;
 use gannet_types::json::{self, Json};
 use gannet_types::{ErrorCode, Result, SqlError, SqlType, TypeId, Value, sql_err};
@@ -348,7 +348,13 @@ fn comparison<'p>(
     Ok(compare(by, a.as_ref(), b.as_ref(), cx)?.map_or(Value::Null, |order| Value::from(holds(op, order))))
 }
 
-/// Text that stands in the statement, compared with a date: error 1525 when it is none.
+/// The constant came with the execution: a `?`, a variable of a stored program.
+fn is_given(constant: &Expr, cx: &Cx<'_, '_>) -> bool {
+    let ExprKind::Param(n) = constant.kind else { return false };
+    cx.shared.plan.params.get(n as usize).is_some_and(|p| !matches!(p, Param::Literal { .. }))
+}
+
+/// Text that is compared with a date, and is none: error 1525 if it stands in the statement, NULL if it was given.
 pub(crate) fn constant_date(constant: &Expr, value: &mut Value, with: TypeId, cx: &mut Cx<'_, '_>) -> Result<()> {
     let wanted = match with {
         TypeId::Date => "DATE",
@@ -359,9 +365,12 @@ pub(crate) fn constant_date(constant: &Expr, value: &mut Value, with: TypeId, cx
         let shared = cx.shared;
         let first = |text: &str| shared.tells_first(ErrorCode::TruncatedWrongValue, Told::Name(text.into()));
         let mut context = cx.eval_context();
-        let (at, fsp) =
-            gannet_types::convert::constant_datetime(value.as_ref(), wanted, first, &mut context.conversion())?;
-        *value = Value::DateTime(at, fsp);
+        let read = gannet_types::convert::constant_datetime(value.as_ref(), wanted, first, &mut context.conversion());
+        *value = match read {
+            Ok((at, fsp)) => Value::DateTime(at, fsp),
+            Err(e) if e.code() == ErrorCode::WrongValue && is_given(constant, cx) => Value::Null,
+            Err(e) => return Err(e),
+        };
     }
     Ok(())
 }
@@ -391,11 +400,15 @@ pub(crate) fn read_dates<'p>(cx: &mut Cx<'_, 'p>) -> Result<()> {
         let Value::Str(text, _) = &value else { continue };
         let text = String::from_utf8_lossy(text).into();
         cx.shared.tells_first(ErrorCode::TruncatedWrongValue, Told::Name(text));
+        let given = is_given(&date.text, cx);
         let mut context = cx.eval_context();
         let mut conversion = context.conversion();
         conversion.strict = strict;
         let column = date.column.as_deref();
-        gannet_types::convert::tell_date_text(value.as_ref(), date.with, column, &mut conversion)?;
+        match gannet_types::convert::tell_date_text(value.as_ref(), date.with, column, &mut conversion) {
+            Err(e) if e.code() == ErrorCode::WrongValue && given => {}
+            told => told?,
+        }
     }
     Ok(())
 }

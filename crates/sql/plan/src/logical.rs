@@ -42,6 +42,8 @@ pub(crate) struct Arena {
     /// Texts among computed columns and those of derived tables: coercibility, and whether all is ASCII. Other texts
     /// are columns of tables.
     pub(crate) texts: HashMap<ColId, (Coercibility, bool)>,
+    /// Those that functions made of dates and times, which have their numbers among numbers.
+    pub(crate) temporal: std::collections::HashSet<ColId>,
     /// Columns of derived tables that are plain columns of the queries inside, if these can be merged.
     pub(crate) shows: HashMap<ColId, ColId>,
     /// Columns of merged derived tables: what they stand for.
@@ -449,19 +451,26 @@ impl Arena {
         read.into_iter().collect()
     }
 
-    /// Notes anew what subqueries and common table expressions read from outside. They stand in each other, and what an
-    /// inner one reads counts for the outer one: until nothing is added.
+    /// Notes anew what all subqueries and common table expressions read from outside.
     pub(crate) fn find_free(&mut self) {
-        self.subqueries.iter_mut().for_each(|sub| sub.free.clear());
-        self.ctes.iter_mut().for_each(|cte| cte.free.clear());
+        let subqueries: Vec<u32> = (0..self.subqueries.len() as u32).collect();
+        let ctes: Vec<u32> = (0..self.ctes.len() as u32).collect();
+        self.find_free_of(&subqueries, &ctes);
+    }
+
+    /// The same of some. They stand in each other, and what an inner one reads counts for the outer one: until nothing
+    /// is added.
+    pub(crate) fn find_free_of(&mut self, subqueries: &[u32], ctes: &[u32]) {
+        subqueries.iter().for_each(|i| self.subqueries[*i as usize].free.clear());
+        ctes.iter().for_each(|i| self.ctes[*i as usize].free.clear());
         loop {
             let mut found = 0;
-            for i in 0..self.subqueries.len() {
+            for i in subqueries.iter().map(|i| *i as usize) {
                 let free = self.free_columns(&self.subqueries[i].query);
                 found += free.len() - self.subqueries[i].free.len();
                 self.subqueries[i].free = free;
             }
-            for i in 0..self.ctes.len() {
+            for i in ctes.iter().map(|i| *i as usize) {
                 let cte = &self.ctes[i];
                 let mut free: Vec<ColId> =
                     cte.base.iter().chain(&cte.recursive).flat_map(|part| self.free_columns(part)).collect();

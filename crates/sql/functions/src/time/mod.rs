@@ -56,7 +56,12 @@ fn datetime_arg(cx: &mut EvalContext<'_>, value: &Value, flags: DateFlags) -> Re
         Value::DateTime(d, _) => accepted(*d),
         Value::Date(d) => accepted(d.to_datetime()),
         Value::Year(y) => accepted(DateTime::new(u32::from(*y), 0, 0, 0, 0, 0, 0)),
-        other => convert::to_datetime(other.as_ref(), flags, &mut cx.conversion())?.map(|(d, _)| d),
+        other => {
+            // Under ALLOW_INVALID_DATES texts and numbers have such days too, where dates need not be whole.
+            let invalid = flags == DateFlags::LAX && DateFlags::from_mode(cx.sql_mode).allow_invalid;
+            let flags = DateFlags { allow_invalid: invalid, ..flags };
+            convert::to_datetime(other.as_ref(), flags, &mut cx.conversion())?.map(|(d, _)| d)
+        }
     })
 }
 

@@ -533,7 +533,12 @@ impl Binder<'_> {
             }
             // NULL is no other escape than there is without the clause.
             if !matches!(escape.expr.kind, ExprKind::Literal(Value::Null)) {
-                args.push(escape);
+                let backslash = Bound::new(crate::make::constant(Value::text("\\")));
+                args.push(if escape.ty().nullable {
+                    self.call_named("IFNULL", vec![escape, backslash])?
+                } else {
+                    escape
+                });
             }
         }
         let like = self.call_named("LIKE", args)?;

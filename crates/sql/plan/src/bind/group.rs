@@ -229,38 +229,65 @@ fn keys_in_subqueries(arena: &mut Arena, block: &Block, keys: &[(Expr, ColId)]) 
         _ => None,
     };
     let keys: Vec<(ColId, ColId)> = keys.iter().filter_map(column).collect();
-    for_each_subquery(arena, block, |arena, number, query| {
+    let inside = for_each_subquery(arena, block, |arena, query| {
         let mut reads = false;
         let types = &arena.types;
         query.for_each_expr_mut(&mut |e| reads |= read_keys(e, &keys, types));
         if reads {
             query.columns.iter().for_each(|c| arena.types[c.id as usize].nullable = true);
         }
-        arena.subqueries[number].free.iter_mut().for_each(|id| {
-            if let Some((_, key)) = keys.iter().find(|(column, _)| column == id) {
-                *id = *key;
-            }
-        });
     });
+    arena.find_free_of(&inside.subqueries, &inside.ctes);
 }
 
-/// Calls `f` for the subqueries of the select list, HAVING and ORDER BY, and those within, outer ones first. Gives
-/// their numbers.
-fn for_each_subquery(arena: &mut Arena, block: &Block, mut f: impl FnMut(&mut Arena, usize, &mut Query)) -> Vec<u32> {
-    let mut found = Vec::new();
+/// The subqueries of a block's select list, HAVING and ORDER BY, and those within, outer ones first; the common table
+/// expressions that they name.
+#[derive(Default)]
+struct Inside {
+    subqueries: Vec<u32>,
+    ctes: Vec<u32>,
+}
+
+impl Inside {
+    fn find(&mut self, query: &Query) {
+        query.for_each_expr(&mut |e| subqueries_of(e, &mut self.subqueries));
+        query.for_each_cte(&mut |number| {
+            if !self.ctes.contains(&number) {
+                self.ctes.push(number);
+            }
+        });
+    }
+}
+
+/// Calls `f` for all queries inside the block's expressions.
+fn for_each_subquery(arena: &mut Arena, block: &Block, mut f: impl FnMut(&mut Arena, &mut Query)) -> Inside {
+    let mut inside = Inside::default();
     let items = block.items.iter().map(|i| &i.expr);
     for e in items.chain(&block.having).chain(block.order.iter().map(|k| &k.expr)) {
-        subqueries_of(e, &mut found);
+        subqueries_of(e, &mut inside.subqueries);
     }
-    let mut at = 0;
-    while let Some(number) = found.get(at).map(|n| *n as usize) {
-        at += 1;
-        let mut query = arena.subqueries[number].query.take();
-        query.for_each_expr(&mut |e| subqueries_of(e, &mut found));
-        f(arena, number, &mut query);
-        arena.subqueries[number].query = query;
+    let (mut subqueries, mut ctes) = (0, 0);
+    loop {
+        if let Some(number) = inside.subqueries.get(subqueries).map(|n| *n as usize) {
+            subqueries += 1;
+            let mut query = arena.subqueries[number].query.take();
+            inside.find(&query);
+            f(arena, &mut query);
+            arena.subqueries[number].query = query;
+        } else if let Some(number) = inside.ctes.get(ctes).map(|n| *n as usize) {
+            ctes += 1;
+            let (mut base, mut recursive) = (arena.ctes[number].base.take(), arena.ctes[number].recursive.take());
+            for query in base.iter_mut().chain(&mut recursive) {
+                inside.find(query);
+                f(arena, query);
+            }
+            (arena.ctes[number].base, arena.ctes[number].recursive) = (base, recursive);
+        } else {
+            // One that is being bound is known when that is done.
+            inside.ctes.retain(|number| arena.ctes[*number as usize].base.is_some());
+            return inside;
+        }
     }
-    found
 }
 
 /// Subqueries read a key that is computed by the name that the select list gives it.
@@ -270,15 +297,11 @@ fn aliases_in_subqueries(arena: &mut Arena, block: &Block, keys: &[(Expr, ColId)
     if keys.is_empty() {
         return;
     }
-    let found = for_each_subquery(arena, block, |arena, _, query| {
+    let inside = for_each_subquery(arena, block, |arena, query| {
         let types = &arena.types;
         query.for_each_expr_mut(&mut |e| replace_keys(e, &keys, types));
     });
-    // The innermost first: what a subquery reads from around follows from those inside it.
-    for number in found.into_iter().rev() {
-        let free = arena.free_columns(&arena.subqueries[number as usize].query);
-        arena.subqueries[number as usize].free = free;
-    }
+    arena.find_free_of(&inside.subqueries, &inside.ctes);
 }
 
 /// ANY_VALUE() of keys is NULL in the rows of totals, as they are: of what reads a key only the other columns are

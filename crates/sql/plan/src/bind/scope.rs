@@ -535,6 +535,7 @@ impl Binder<'_> {
         if let Some((coercibility, ascii)) = self.arena.text(id) {
             (bound.coercibility, bound.ascii) = (coercibility, ascii);
         }
+        bound.temporal = self.arena.temporal.contains(&id);
         bound
     }
 }

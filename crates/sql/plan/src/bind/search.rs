@@ -86,10 +86,15 @@ fn base_column(binder: &Binder<'_>, mut id: ColId) -> Result<(ColId, u32, u32)> 
 /// Notes what column `i` of a query shows, for the derived table's column `id`.
 pub(super) fn note_shown(arena: &mut Arena, id: ColId, query: &Query, i: usize) {
     if let Body::Block(block) = &query.body
-        && let Some(ExprKind::Column(inside)) = block.items.get(i).map(|item| &item.expr.kind)
+        && let Some(item) = block.items.get(i)
         && crate::rewrite::merge::can_merge(query)
     {
-        arena.shows.insert(id, *inside);
+        if let ExprKind::Column(inside) = item.expr.kind {
+            arena.shows.insert(id, inside);
+        }
+        if arena.temporal.contains(&item.id) {
+            arena.temporal.insert(id);
+        }
     }
 }
 

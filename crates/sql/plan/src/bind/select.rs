@@ -348,6 +348,9 @@ impl Binder<'_> {
     fn add_item(&mut self, name: Box<str>, bound: Bound, aliased: bool, block: &mut Block, names: &mut Vec<Box<str>>) {
         let text = (bound.coercibility, bound.ascii);
         let id = self.arena.text_column(bound.ty().clone(), Label::Computed, text);
+        if bound.temporal {
+            self.arena.temporal.insert(id);
+        }
         block.items.push(Item { expr: bound.expr.clone(), id });
         let has_window = self.scopes.last().is_some_and(|s| s.reads_windows(&self.arena, &bound.expr));
         self.scope().items.push(ScopeItem { name: name.clone(), bound, aliased, has_window });
