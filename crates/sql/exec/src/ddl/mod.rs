@@ -336,10 +336,14 @@ fn database_collation(options: &[DatabaseOption], cx: &DdlContext<'_>) -> Result
 /// ALTER DATABASE. One that is read only takes no other option unless the statement ends that (error 3989).
 fn alter_database(name: &str, options: &[DatabaseOption], edit: &mut Edit<'_>, cx: &DdlContext<'_>) -> Result<u64> {
     let old = edit.snapshot().schema(name).cloned().ok_or_else(|| gannet_schema::names::missing_schema(name))?;
-    let asked = options.iter().rev().find_map(|option| match option {
+    let mut all = options.iter().filter_map(|option| match option {
         DatabaseOption::ReadOnly(n) => Some(n.unwrap_or(0)),
         _ => None,
     });
+    let asked = all.next();
+    if let (Some(first), Some(other)) = (asked, all.find(|n| Some(*n) != asked)) {
+        return Err(sql_err!(ConflictingDeclarations, "READ ONLY=", first, "READ ONLY=", other));
+    }
     let read_only = match asked {
         None => old.read_only,
         Some(n @ 0..=1) => n == 1,

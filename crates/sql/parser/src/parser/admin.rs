@@ -165,7 +165,11 @@ impl Parser<'_> {
                     return self.syntax();
                 }
             }
-        } else if self.eat_kw(Kw::FOR) {
+        } else if self.at_kw(Kw::FOR) {
+            if names.is_empty() {
+                return self.syntax();
+            }
+            self.advance();
             self.expect_kw(Kw::EXPORT)?;
             for_export = true;
         }

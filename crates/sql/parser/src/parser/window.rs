@@ -80,7 +80,7 @@ impl Parser<'_> {
                 (func, args.len()),
                 (WindowFunc::Lead | WindowFunc::Lag | WindowFunc::NthValue, 1) | (WindowFunc::Ntile, 0)
             );
-            args.push(if counts { self.plain_number()? } else { self.expr()? });
+            args.push(if counts { self.count_of_rows()? } else { self.expr()? });
         }
         self.expect(Tok::RParen)?;
         let mut from_last = false;
@@ -136,12 +136,13 @@ impl Parser<'_> {
             Kw::RANGE => FrameUnit::Range,
             _ => FrameUnit::Groups,
         };
+        let both = &[Kw::PRECEDING, Kw::FOLLOWING];
         let (start, end) = if self.eat_kw(Kw::BETWEEN) {
-            let start = self.frame_bound()?;
+            let start = self.frame_bound(both)?;
             self.expect_kw(Kw::AND)?;
-            (start, Some(self.frame_bound()?))
+            (start, Some(self.frame_bound(both)?))
         } else {
-            (self.frame_bound()?, None)
+            (self.frame_bound(&[Kw::PRECEDING])?, None)
         };
         let exclude = if self.eat_kw(Kw::EXCLUDE) {
             Some(match self.one_of(&[Kw::CURRENT, Kw::GROUP, Kw::TIES, Kw::NO]) {
@@ -163,18 +164,22 @@ impl Parser<'_> {
         Ok(WindowFrame { unit, start, end, exclude })
     }
 
-    /// A number without a sign, and nothing computed of it; or a variable or parameter.
-    fn plain_number(&mut self) -> Result<Expr> {
-        match self.tok().kind {
-            Tok::Int | Tok::Decimal | Tok::Float => Ok(Expr::Literal(self.literal()?)),
-            Tok::Minus | Tok::Plus => self.syntax(),
-            _ => self.expr(),
+    /// An integer without a sign, a parameter, or a variable.
+    fn count_of_rows(&mut self) -> Result<Expr> {
+        if self.at(Tok::Int) {
+            return Ok(Expr::Literal(self.literal()?));
+        }
+        let start = self.state.tok.start;
+        match self.expr()? {
+            count @ (Expr::Param(_) | Expr::UserVar(_) | Expr::Column(_)) => Ok(count),
+            _ => self.error_at(ErrorKind::Syntax, start),
         }
     }
 
-    fn frame_bound(&mut self) -> Result<FrameBound> {
+    /// `ends`: a frame without BETWEEN does not begin behind the row.
+    fn frame_bound(&mut self, ends: &[Kw]) -> Result<FrameBound> {
         if self.eat_kw(Kw::UNBOUNDED) {
-            return match self.one_of(&[Kw::PRECEDING, Kw::FOLLOWING]) {
+            return match self.one_of(ends) {
                 Some(Kw::PRECEDING) => Ok(FrameBound::UnboundedPreceding),
                 Some(_) => Ok(FrameBound::UnboundedFollowing),
                 None => self.syntax(),
@@ -188,10 +193,12 @@ impl Parser<'_> {
             FrameOffset { amount, unit: Some(self.interval_unit()?) }
         } else if self.at(Tok::Param) {
             FrameOffset { amount: Box::new(self.param()?), unit: None }
+        } else if let Tok::Int | Tok::Decimal | Tok::Float = self.tok().kind {
+            FrameOffset { amount: Box::new(Expr::Literal(self.literal()?)), unit: None }
         } else {
-            FrameOffset { amount: Box::new(self.plain_number()?), unit: None }
+            return self.syntax();
         };
-        match self.one_of(&[Kw::PRECEDING, Kw::FOLLOWING]) {
+        match self.one_of(ends) {
             Some(Kw::PRECEDING) => Ok(FrameBound::Preceding(offset)),
             Some(_) => Ok(FrameBound::Following(offset)),
             None => self.syntax(),

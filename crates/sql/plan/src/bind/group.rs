@@ -100,6 +100,11 @@ impl Binder<'_> {
             window.order.iter_mut().for_each(|k| replace(&mut k.expr));
             window.functions.iter_mut().flat_map(|(f, _)| &mut f.args).for_each(&mut replace);
         }
+        let mut named = self.scopes.last_mut().map(|s| std::mem::take(&mut s.checked_windows)).unwrap_or_default();
+        for window in &mut named {
+            window.partition.iter_mut().for_each(&mut replace);
+            window.order.iter_mut().for_each(|k| replace(&mut k.expr));
+        }
         if block.rollup {
             keys_in_subqueries(&mut self.arena, block, &keys);
         }
@@ -112,7 +117,7 @@ impl Binder<'_> {
             block.order.clear();
         }
         if self.options.sql_mode.contains(SqlMode::ONLY_FULL_GROUP_BY) {
-            self.check_full_group(block)?;
+            self.check_full_group(block, &named)?;
         }
         self.order_by_groups(block);
         Ok(())
@@ -130,7 +135,7 @@ impl Binder<'_> {
         }
     }
 
-    fn check_full_group(&self, block: &Block) -> Result<()> {
+    fn check_full_group(&self, block: &Block, named: &[WindowBlock]) -> Result<()> {
         let mut known: Vec<ColId> = Vec::new();
         for (key, id) in &block.groups {
             known.push(*id);
@@ -146,7 +151,7 @@ impl Binder<'_> {
         let having = block.having.iter().enumerate().map(|(i, e)| (i, e, "HAVING clause"));
         let order = block.order.iter().enumerate().map(|(i, k)| (i, &k.expr, "ORDER BY clause"));
         // What a window function takes stands where the function stands; what makes its window is apart.
-        let windows: Vec<(String, Vec<&Expr>)> = block.windows.iter().map(window_keys).collect();
+        let windows: Vec<(String, Vec<&Expr>)> = block.windows.iter().chain(named).map(window_keys).collect();
         let made = windows.iter().flat_map(|(part, keys)| keys.iter().enumerate().map(|(i, e)| (i, *e, &**part)));
         let plain = items.chain(having).chain(order.filter(|(_, e, _)| !order_in_list(e)));
         for (i, e, part) in plain.chain(made) {

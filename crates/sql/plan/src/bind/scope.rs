@@ -85,12 +85,14 @@ pub(super) struct Scope {
     /// Window functions, by definition.
     pub(super) windows: Vec<crate::logical::WindowBlock>,
     pub(super) named_windows: Vec<(Box<str>, ast::WindowSpec)>,
+    /// Those of WINDOW, which are checked also where nobody uses them.
+    pub(super) checked_windows: Vec<crate::logical::WindowBlock>,
     /// Inside an aggregate's arguments.
     pub(super) in_aggregate: bool,
     /// Inside the arguments or the definition of a window function.
     pub(super) in_window: bool,
-    /// What messages call the part of a window that is bound.
-    pub(super) window_part: Option<&'static str>,
+    /// What messages call the part of a window that is bound, and the window.
+    pub(super) window_part: Option<(&'static str, Box<str>)>,
     /// GROUP BY ... WITH ROLLUP.
     pub(super) rollup: bool,
     /// Its keys, where their values are, and what GROUP BY calls them.
@@ -210,6 +212,7 @@ impl Scope {
             windows: Vec::new(),
             named_windows: Vec::new(),
             in_aggregate: false,
+            checked_windows: Vec::new(),
             in_window: false,
             window_part: None,
             rollup: false,
@@ -244,8 +247,11 @@ impl Scope {
         self.clause.places().any_value && !self.in_aggregate && !arena.reads(value, single)
     }
 
-    /// Error 3593 where no window function may stand.
+    /// Error 3593 where no window function may stand; 3595 in what makes a window.
     pub(super) fn check_window(&self, name: &str) -> Result<()> {
+        if let Some((_, window)) = &self.window_part {
+            return Err(error(ErrorCode::WindowNestedWindowFuncUseInWindowSpec, &[window]));
+        }
         if !self.clause.places().windows || self.in_aggregate || self.in_window {
             return Err(error(ErrorCode::WindowInvalidWindowFuncUse, &[&name]));
         }
@@ -497,7 +503,7 @@ impl Binder<'_> {
                 return self.item_alias(level, item, column);
             }
         }
-        let words = self.scopes.last().and_then(|s| s.window_part).unwrap_or(clause.words());
+        let words = self.scopes.last().and_then(|s| s.window_part.as_ref()).map_or(clause.words(), |(part, _)| part);
         Err(error(ErrorCode::BadField, &[&display(column), &words]))
     }
 

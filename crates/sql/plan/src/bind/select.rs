@@ -26,6 +26,12 @@ fn window_args(b: &mut Binder<'_>, kind: &WindowKind, name: &str, args: &[ast::E
             let like_first = bound.first().map(|first| first.ty().clone());
             b.hint = if rows_at == Some(i) { Some(SqlType::bigint_unsigned()) } else { like_first };
         }
+        if let ast::Expr::Column(column) = arg
+            && rows_at == Some(i)
+            && super::scope::local(b, column)?.is_none()
+        {
+            return Err(error(ErrorCode::SpUndeclaredVar, &[&super::scope::display(column)]));
+        }
         let value = b.expr(arg)?;
         b.hint = None;
         if rows_at == Some(i) && (matches!(arg, ast::Expr::Subquery(_)) || !is_same_for_all_rows(&value.expr)) {
@@ -52,7 +58,9 @@ fn in_window<'b, R>(b: &mut Binder<'b>, f: impl FnOnce(&mut Binder<'b>) -> Resul
 /// Windows are what they have to be also where nobody uses them.
 fn check_named_windows(b: &mut Binder<'_>, select: &ast::Select) -> Result<()> {
     for (name, _) in &select.windows {
-        window_over(b, &ast::WindowRef::Named(name.clone()))?;
+        let (partition, order, frame) = window_over(b, &ast::WindowRef::Named(name.clone()))?;
+        let name = Some((&*name.text).into());
+        b.scope().checked_windows.push(WindowBlock { name, partition, order, frame, functions: Vec::new() });
     }
     Ok(())
 }
@@ -71,9 +79,9 @@ fn window_over(b: &mut Binder<'_>, over: &ast::WindowRef) -> Result<(Vec<Expr>, 
         Ok(b.pinned(|b| b.expr(e))?.expr)
     };
     in_window(b, |b| {
-        b.scope().window_part = Some("window partition by");
+        b.scope().window_part = Some(("window partition by", name.into()));
         let partition = spec.partition_by.iter().map(|e| bind(b, e)).collect::<Result<Vec<_>>>()?;
-        b.scope().window_part = Some("window order by");
+        b.scope().window_part = Some(("window order by", name.into()));
         let mut order = Vec::with_capacity(spec.order_by.len());
         for item in &spec.order_by {
             order.push(SortKey { expr: bind(b, &item.expr)?, descending: item.desc });
@@ -523,11 +531,12 @@ impl Binder<'_> {
         def: &'static AggregateDef,
         over: &ast::WindowRef,
     ) -> Result<Bound> {
-        if call.distinct {
-            return Err(SqlError::unsupported("<window function>(DISTINCT ..)"));
-        }
         if def.name == "GROUP_CONCAT" {
             return Err(SqlError::unsupported("group_concat as window function"));
+        }
+        // The least and the greatest of distinct values are those of all.
+        if call.distinct && !matches!(def.name, "MIN" | "MAX") {
+            return Err(SqlError::unsupported("<window function>(DISTINCT ..)"));
         }
         let name = def.name.to_lowercase();
         self.scope().check_window(&name)?;
