@@ -111,7 +111,7 @@ pub struct Before {
 
 impl Default for Before {
     fn default() -> Self {
-        Before { found_rows: 0, row_count: -1, warnings: 0, errors: 0 }
+        Before { found_rows: 0, row_count: 0, warnings: 0, errors: 0 }
     }
 }
 
