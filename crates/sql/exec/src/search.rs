@@ -14,7 +14,7 @@ use gannet_engine::{Cut, KeyRange, ScanOptions, SnapshotReader};
 use gannet_plan::expr::Match;
 use gannet_plan::plan::Intent;
 use gannet_schema::{FullText, Table};
-use gannet_text::{List, Mode, Phrase, Posting, Query, Ranked, Splitter, Term, Weigher, evaluate};
+use gannet_text::{Finder, List, Mode, Phrase, Posting, Query, Ranked, Splitter, Term, Weigher, evaluate};
 use gannet_types::charset::Charset;
 use gannet_types::{CollationId, Result, SqlError, Value, ValueRef, sql_err};
 use std::collections::HashMap;
@@ -107,7 +107,7 @@ pub(crate) fn judge(at: usize, slot: u32, index: usize, key: &[u8], cx: &mut Cx<
     let values = codec::decode_row(table, buffer.row())?;
     let columns = || texts(table, index, |i| values[i].as_ref());
     let mut lists: Vec<List> = query.terms().iter().map(|_| List::default()).collect();
-    add_row(text, query.terms(), columns(), 0, &mut lists)?;
+    add_row(&mut Finder::new(&text.analyzer, query.terms()), query.terms(), columns(), 0, &mut lists)?;
     let holds = &mut |_, phrase: &Phrase| Ok::<bool, SqlError>(phrase.is_in(&text.analyzer, columns()));
     let rank = evaluate(query, &lists, Some(&found.counts), found.total, holds)?.rows.first().map(|(_, rank)| *rank);
     if let Some(search) = cx.searches.as_mut().and_then(|s| s.0.get_mut(at)) {
@@ -134,26 +134,22 @@ fn texts<'v>(
 
 /// Adds what a row has of the terms.
 fn add_row<'v>(
-    text: &FullText,
+    finder: &mut Finder<'_>,
     terms: &[Term],
     columns: impl Iterator<Item = Option<&'v [u8]>>,
     number: u32,
     lists: &mut [List],
 ) -> Result<()> {
-    let mut carried = Vec::new();
-    text.split(columns, |words| {
-        for word in words.found() {
-            for (term, list) in terms.iter().zip(&mut *lists).filter(|(t, _)| t.is_at(word.key)) {
-                carried.clear();
-                word.carried(&mut carried);
-                let posting = Posting::read(&carried).map_err(damaged)?;
-                if term.takes(&text.analyzer, posting.text) {
-                    list.push(number, &posting, term.placed);
-                }
-            }
+    let (mut carried, mut done) = (Vec::new(), Ok(()));
+    finder.row(columns, &mut |term, word| {
+        carried.clear();
+        word.carried(&mut carried);
+        match Posting::read(&carried) {
+            Ok(posting) => lists[term].push(number, &posting, terms[term].placed),
+            Err(e) => done = Err(damaged(e)),
         }
-        Ok(())
-    })
+    });
+    done
 }
 
 fn damaged(e: gannet_base::DecodeError) -> SqlError {
@@ -330,37 +326,25 @@ impl Source<'_> {
         if !self.text.may_have_waiting() || terms.is_empty() {
             return Ok(all);
         }
-        let mut by_key: Vec<usize> = (0..terms.len()).filter(|n| terms[*n].start.is_none()).collect();
-        by_key.sort_by(|a, b| terms[*a].key.cmp(&terms[*b].key));
-        let starts: Vec<usize> = (0..terms.len()).filter(|n| terms[*n].start.is_some()).collect();
         let options = ScanOptions { sequential: true, ..ScanOptions::default() };
         let tree = &self.trees.indexes[self.index];
         let mut scan = self.reader.scan(tree, crate::waiting::range(), options).map_err(from_engine)?;
-        let (mut rows, mut carried) = (0_u32, Vec::new());
-        self.text.with_splitter(|words| {
-            while let Some(entry) = scan.next().map_err(from_engine)? {
-                let Some((row_key, 0)) = crate::waiting::split(entry.key) else { continue };
-                rows += 1;
-                if rows.is_multiple_of(64) {
-                    cx.check_interrupt()?;
-                }
-                // Without a snapshot, the row may have gone meanwhile.
-                let Some(row) = self.row(row_key)? else { continue };
-                words.split(&self.text.analyzer, self.texts(&row)?.into_iter());
-                for word in words.found() {
-                    let at = by_key.partition_point(|n| terms[*n].key[..] < *word.key);
-                    let equal = by_key[at..].iter().take_while(|n| terms[**n].key == word.key);
-                    for n in equal.chain(&starts).copied().filter(|n| terms[*n].is_at(word.key)) {
-                        if terms[n].takes(&self.text.analyzer, word.text) {
-                            carried.clear();
-                            word.carried(&mut carried);
-                            all[n].push(Waiting { row_key: row_key.to_vec(), carried: carried.clone() });
-                        }
-                    }
-                }
+        let (mut rows, mut finder) = (0_u32, Finder::new(&self.text.analyzer, terms));
+        while let Some(entry) = scan.next().map_err(from_engine)? {
+            let Some((row_key, 0)) = crate::waiting::split(entry.key) else { continue };
+            rows += 1;
+            if rows.is_multiple_of(64) {
+                cx.check_interrupt()?;
             }
-            Ok(all)
-        })
+            // Without a snapshot, the row may have gone meanwhile.
+            let Some(row) = self.row(row_key)? else { continue };
+            finder.row(self.texts(&row)?.into_iter(), &mut |term, word| {
+                let mut carried = Vec::new();
+                word.carried(&mut carried);
+                all[term].push(Waiting { row_key: row_key.to_vec(), carried });
+            });
+        }
+        Ok(all)
     }
 
     /// What all rows have of the terms: where entries are candidates only, since the transaction has written over rows
@@ -370,10 +354,11 @@ impl Source<'_> {
         let mut lists: Vec<List> = terms.iter().map(|_| List::default()).collect();
         let options = ScanOptions { sequential: true, whole: true, ..ScanOptions::default() };
         let mut scan = self.reader.scan(&self.trees.row, KeyRange::ALL, options).map_err(from_engine)?;
+        let mut finder = Finder::new(&self.text.analyzer, terms);
         while let Some(entry) = scan.next().map_err(from_engine)? {
             cx.check_interrupt()?;
             let columns = self.texts(entry.value)?.into_iter();
-            add_row(self.text, terms, columns, keys.len() as u32, &mut lists)?;
+            add_row(&mut finder, terms, columns, keys.len() as u32, &mut lists)?;
             keys.push(entry.key);
         }
         Ok((keys, lists))

@@ -1,6 +1,6 @@
 //! What the fuzzer calls: bytes of entries and definitions, and queries over texts.
 
-use crate::{Analyzer, Definition, List, Mode, Posting, Query, Splitter, Tokens, evaluate};
+use crate::{Analyzer, Definition, Finder, List, Mode, Posting, Query, Splitter, Tokens, evaluate};
 use gannet_types::CollationId;
 
 /// Takes bytes for everything that the crate reads. Half of them are a text, half a query for it.
@@ -20,14 +20,20 @@ pub fn check(data: &[u8]) {
             let mut splitter = Splitter::default();
             splitter.split(&analyzer, [Some(text)].into_iter());
             splitter.sort();
+            let (mut carried, mut wanted) = (Vec::new(), 0);
             for word in splitter.found() {
-                let mut carried = Vec::new();
+                carried.clear();
                 word.carried(&mut carried);
                 let Ok(posting) = Posting::read(&carried) else { continue };
-                for (term, list) in query.terms().iter().zip(&mut lists).filter(|(t, _)| t.is_at(word.key)) {
+                let at = query.terms().iter().zip(&mut lists).filter(|(t, _)| t.is_at(word.key));
+                for (term, list) in at.filter(|(t, _)| t.takes(&analyzer, word.text)) {
                     list.push(0, &posting, term.placed);
+                    wanted += 1;
                 }
             }
+            let mut found = 0;
+            Finder::new(&analyzer, query.terms()).row([Some(text)].into_iter(), &mut |_, _| found += 1);
+            assert_eq!(found, wanted, "a finder finds what the whole row has");
             let found = evaluate::<()>(&query, &lists, None, 1, &mut |_, phrase| {
                 Ok(phrase.is_in(&analyzer, [Some(text)].into_iter()))
             });

@@ -5,6 +5,7 @@
 //! Definition   how an index takes texts apart; fixed when it is made       definition
 //! Analyzer     a definition, ready to use: tokens of a text                words
 //! Splitter     rows taken apart into words                                 split
+//! Finder       what a row has of a query's terms                           find
 //! Posting      what is kept of a word of a row                             posting
 //! Query        what AGAINST asks for, as a tree over terms                 query, parse
 //! Score        which rows it finds, and their ranks                        score
@@ -14,6 +15,7 @@
 //! *Invariant*: nothing here reads, writes or waits, and no text makes it panic.
 
 mod definition;
+mod find;
 pub mod fuzzing;
 mod parse;
 mod posting;
@@ -27,6 +29,7 @@ mod words;
 mod tests;
 
 pub use definition::{DEFAULT_STOPWORDS, Definition, Stopwords, Tokens};
+pub use find::Finder;
 pub use posting::Posting;
 pub use query::{Mode, Phrase, Query, Term};
 pub use score::{List, Ranked, advance, evaluate};

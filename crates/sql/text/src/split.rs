@@ -140,13 +140,25 @@ impl Found<'_> {
 impl Splitter {
     /// Takes a row's columns apart; NULL has no words.
     pub fn split<'t>(&mut self, analyzer: &Analyzer, columns: impl Iterator<Item = Option<&'t [u8]>>) {
+        self.split_those(analyzer, columns, |_| true);
+    }
+
+    /// Takes a row's columns apart, but for tokens that are not wanted: they count as words in between.
+    pub(crate) fn split_those<'t>(
+        &mut self,
+        analyzer: &Analyzer,
+        columns: impl Iterator<Item = Option<&'t [u8]>>,
+        mut wanted: impl FnMut(&Token<'t>) -> bool,
+    ) {
         self.rows += 1;
         self.tokens.clear();
         self.found.clear();
         let mut ordinal = 0;
         for text in columns {
             analyzer.tokens(text.unwrap_or_default(), &mut |token: Token<'t>| {
-                if let Some(place) = self.place(analyzer, &token) {
+                if wanted(&token)
+                    && let Some(place) = self.place(analyzer, &token)
+                {
                     self.tokens.push((place, ordinal));
                 }
                 ordinal += 1;

@@ -1,6 +1,6 @@
 //! Ranks as MySQL 8.4 gives them (recorded answers), the grammar's errors, words.
 
-use crate::{Analyzer, Definition, Found, List, Mode, Posting, Query, Splitter, Stopwords, Tokens, evaluate};
+use crate::{Analyzer, Definition, Finder, Found, List, Mode, Posting, Query, Splitter, Stopwords, Tokens, evaluate};
 use gannet_types::CollationId;
 
 fn analyzer() -> Analyzer {
@@ -232,4 +232,82 @@ fn definitions_come_back() {
     }
     bytes[0] = 9;
     assert_eq!(Definition::decode(&bytes).ok(), None);
+}
+
+/// What rows have of terms is the same whether all of their words are taken or only those that may be wanted: words
+/// that begin alike, letters of languages, signs without weights, other scripts.
+#[test]
+fn a_finder_finds_what_rows_have() {
+    const ROWS: [&str; 8] = [
+        "chata cesta Chalupa \u{10d}aj hrad chléb c ch cc CHCH",
+        "llama loma lláma lo\u{301}ma ll LL ljeto njiva d\u{17e}ep aa Aarhus \u{e5}rhus aalborg",
+        "_under under_score __ a_b \u{301}stress \u{df} ss stra\u{df}e strasse STRASSE",
+        "\u{41c}\u{43e}\u{441}\u{43a}\u{432}\u{430} \u{43c}\u{43e}\u{441}\u{442} \u{4e2d}\u{6587} \u{4e2d} \u{d55c}\u{ae00} \u{1f600}a \u{10400}\u{10428}",
+        "the chapter the chapters chapeau, they said; said said",
+        "",
+        "\u{e6}ther aether \u{c6}THER \u{153}uvre oeuvre \u{fb01}sh fish",
+        "x1 1x 11 2024 20 24",
+    ];
+    const QUERIES: [&str; 8] = [
+        "cesta chata cc ch c",
+        "ll* l* lo* lj* nj* aa* a*",
+        "strasse stra* under_score _under a_b ss*",
+        "\u{43c}\u{43e}\u{441}\u{43a}\u{432}\u{430} \u{43c}* \u{4e2d}* \u{4e2d}\u{6587} \u{10428}* \u{d55c}*",
+        "said they chap* \"the chapter the chapters\"",
+        "aether fish oeuvre ae* o* fi*",
+        "2024 20* 1* x1 11",
+        "aarhus \u{e5}rhus \u{e5}* d\u{17e}* d*",
+    ];
+    let names = [
+        "utf8mb4_0900_ai_ci",
+        "utf8mb4_0900_as_cs",
+        "utf8mb4_0900_bin",
+        "utf8mb4_bin",
+        "utf8mb4_general_ci",
+        "utf8mb4_unicode_ci",
+        "utf8mb4_unicode_520_ci",
+        "utf8mb4_czech_ci",
+        "utf8mb4_cs_0900_ai_ci",
+        "utf8mb4_danish_ci",
+        "utf8mb4_da_0900_ai_ci",
+        "utf8mb4_croatian_ci",
+        "utf8mb4_hr_0900_ai_ci",
+        "utf8mb4_spanish2_ci",
+        "utf8mb4_hu_0900_ai_ci",
+        "utf8mb4_german2_ci",
+        "utf8mb4_ru_0900_ai_ci",
+    ];
+    let mut found = 0;
+    for name in names {
+        let collation = gannet_types::Collation::by_name(name).expect(name).id;
+        let definition = Definition { tokens: Tokens::Words { min: 1, max: 84 }, ..Definition::new(collation) };
+        let analyzer = Analyzer::new(&definition);
+        for text in QUERIES {
+            let query = Query::new(&analyzer, text, Mode::Boolean).expect(text);
+            let (mut splitter, mut finder) = (Splitter::default(), Finder::new(&analyzer, query.terms()));
+            for row in ROWS {
+                let mut wanted: Vec<(usize, Vec<u8>)> = Vec::new();
+                splitter.split(&analyzer, [Some(row.as_bytes()), None].into_iter());
+                for word in splitter.found() {
+                    let takes = |term: &crate::Term| term.is_at(word.key) && term.takes(&analyzer, word.text);
+                    for (n, _) in query.terms().iter().enumerate().filter(|(_, term)| takes(term)) {
+                        let mut carried = Vec::new();
+                        word.carried(&mut carried);
+                        wanted.push((n, carried));
+                    }
+                }
+                let mut has = Vec::new();
+                finder.row([Some(row.as_bytes()), None].into_iter(), &mut |n, word| {
+                    let mut carried = Vec::new();
+                    word.carried(&mut carried);
+                    has.push((n, carried));
+                });
+                wanted.sort();
+                has.sort();
+                found += has.len();
+                assert_eq!(has, wanted, "{name}: {text} in {row}");
+            }
+        }
+    }
+    assert!(found > 1000, "{found} words of {} queries", QUERIES.len());
 }

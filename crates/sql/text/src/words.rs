@@ -131,8 +131,16 @@ impl Analyzer {
         let (mut at, mut start, mut chars) = (0, 0, 0);
         let plain = !self.charset.is_wide();
         while let Some(first) = text.get(at) {
+            if plain && *first < 0x80 {
+                // Mostly such letters follow each other, as long as a word is.
+                let run = text[at..].iter().take_while(|b| PLAIN_LETTERS[usize::from(**b)]).count();
+                (at, chars) = (at + run, chars + run);
+                if run > 0 {
+                    continue;
+                }
+            }
             let (inside, n) = match first {
-                b if plain && *b < 0x80 => (is_plain_letter(*b), 1),
+                b if plain && *b < 0x80 => (false, 1),
                 _ => self.charset.decode(&text[at..]).map_or((false, 1), |(c, n)| (is_letter(c), n)),
             };
             if inside {
@@ -171,9 +179,20 @@ impl Analyzer {
     }
 }
 
-fn is_plain_letter(b: u8) -> bool {
+const fn is_plain_letter(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_'
 }
+
+/// Bytes that are letters by themselves, in character sets whose first half is ASCII.
+static PLAIN_LETTERS: [bool; 256] = {
+    let mut letters = [false; 256];
+    let mut b = 0;
+    while b < 0x80 {
+        letters[b] = is_plain_letter(b as u8);
+        b += 1;
+    }
+    letters
+};
 
 /// Letters, numbers, and the marks that stand on letters (MySQL's tables count them as letters).
 pub(crate) fn is_letter(c: char) -> bool {

@@ -69,6 +69,12 @@ impl Collation {
         }
     }
 
+    /// Does each character weigh what it weighs alone, whatever stands beside it? Where languages have letters of
+    /// several characters, and where texts are weighed as a whole, it does not.
+    pub fn weighs_alone(&self) -> bool {
+        !matches!(self.algorithm, Algorithm::Whole(_) | Algorithm::Uca(Uca::V400For(_) | Uca::V900For(_), _))
+    }
+
     /// Has every character as many weights as another, and not none? Then the first characters of texts order as the
     /// texts do.
     pub fn cuts_keep_order(&self) -> bool {

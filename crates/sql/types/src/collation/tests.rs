@@ -618,3 +618,25 @@ fn keys_of_ascii_are_those_of_its_weights() {
         assert_eq!((key.len(), &key[..stem.len()]), (stem.len() + 3, &stem[..]), "{text:?}");
     }
 }
+
+/// What a collation that says so weighs of two letters begins with what it weighs of the first, and goes on with the
+/// second.
+#[test]
+fn characters_that_weigh_alone() {
+    let letters: Vec<char> = ('A'..='Z').chain('a'..='z').chain("_09äåæßñłđžčúñſœ".chars()).collect();
+    let (mut alone, mut together) = (0, 0);
+    for collation in COLLATIONS {
+        let weights = |text: &str| {
+            let (bytes, mut key) = (Charset::Utf8mb4.convert(text.as_bytes(), collation.charset).bytes, Vec::new());
+            collation.stem_key(&bytes, &mut key);
+            key
+        };
+        for (a, b) in letters.iter().flat_map(|a| letters.iter().map(move |b| (a, b))) {
+            let (a, b) = (a.to_string(), b.to_string());
+            let joined = weights(&(a.clone() + &b)) == [weights(&a), weights(&b)].concat();
+            assert!(joined || !collation.weighs_alone(), "{}: {a}{b}", collation.name);
+            *(if joined { &mut alone } else { &mut together }) += 1;
+        }
+    }
+    assert!(alone > 0 && together > 0, "{alone}, {together}");
+}
