@@ -242,7 +242,8 @@ fn check_document_id(columns: &[Column], indexes: &[Index]) -> Result<()> {
         return Ok(());
     }
     let Some(index) = indexes.iter().find(|i| eq_name(&i.name, INDEX)) else { return Ok(()) };
-    let over = |part: &IndexPart| &*columns[part.column as usize].name == NAME && part.prefix.is_none();
+    let over =
+        |part: &IndexPart| &*columns[part.column as usize].name == NAME && part.prefix.is_none() && !part.descending;
     if &*index.name == INDEX && index.unique() && matches!(&index.parts[..], [part] if over(part)) {
         return Ok(());
     }
@@ -478,17 +479,23 @@ pub fn define_index(
     })
 }
 
-/// Checks the columns of a full-text index: texts of one collation, which it takes over. Error 1283.
+/// Checks the columns of a full-text index: texts of one collation, which it takes over. Errors 1283, 3106, 3152.
 fn define_method(columns: &[Column], parts: &mut [IndexPart], method: &Method) -> Result<Method> {
     let Method::FullText(text) = method else { return Ok(method.clone()) };
     let mut collation = None;
     for part in parts {
         let column = &columns[part.column as usize];
         let refused = || SqlError::new(ErrorCode::BadFtColumn, &[&column.name]);
-        let is_text = column.ty.id.is_string() && column.ty.id != TypeId::Json && !column.ty.id.is_binary_string();
-        let virtually = column.generated.as_ref().is_some_and(|g| !g.stored);
-        if !is_text || column.ty.collation == gannet_types::CollationId::BINARY || virtually {
+        if column.ty.id == TypeId::Json {
+            return Err(error(ErrorCode::JsonUsedAsKey, &[&column.name]));
+        }
+        let is_text = column.ty.id.is_string() && !column.ty.id.is_binary_string();
+        if !is_text || column.ty.collation == gannet_types::CollationId::BINARY {
             return Err(refused());
+        }
+        if column.generated.as_ref().is_some_and(|g| !g.stored) {
+            let what = "Fulltext index on virtual generated column";
+            return Err(error(ErrorCode::UnsupportedActionOnGeneratedColumn, &[&what]));
         }
         if collation.is_some_and(|c| c != column.ty.collation) {
             return Err(refused());

@@ -522,7 +522,11 @@ pub fn index_rows(table: &Table) -> Vec<IndexRow<'_>> {
             let column = &table.columns[part.column as usize];
             let hashed = &*table.schema == "performance_schema";
             let ordered = index.text().is_none() && !hashed;
-            let distinct = figures.distinct(index.tree, i + 1, figures.rows as f64);
+            // Texts are taken for different ones.
+            let distinct = match index.text() {
+                Some(_) => Some(figures.rows as f64),
+                None => figures.distinct(index.tree, i + 1, figures.rows as f64),
+            };
             rows.push(IndexRow {
                 table: &table.name,
                 non_unique: !index.unique(),

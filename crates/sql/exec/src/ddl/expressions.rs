@@ -443,7 +443,8 @@ fn element_of(ty: &DataType, whole: &CastType) -> Result<SqlType> {
     };
     let binary = ty.charset.as_ref().is_some_and(|c| c.text.eq_ignore_ascii_case("binary"));
     match ty.base {
-        BaseType::Char | BaseType::Binary if length.is_none() => {
+        // In MySQL a cast to more characters gives a TEXT.
+        BaseType::Char | BaseType::Binary if length.is_none_or(|n| n > 512) => {
             Err(SqlError::unsupported("CAST-ing data to array of char/binary BLOBs"))
         }
         BaseType::Char if ty.national || ty.charset.is_some() && !binary || ty.bin_collation => {
