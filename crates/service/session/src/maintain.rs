@@ -8,8 +8,8 @@ use super::{Session, privileges, show};
 use gannet_catalog::StoredTable;
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_core::statistics::Wanted;
-use gannet_exec::check::Evaluation;
-use gannet_parser::ast::{self, Ident, ShowFilter};
+use gannet_exec::check::{Evaluation, Stale};
+use gannet_parser::ast::{self, AlterAction, AlterTable, Ident, ObjectName, ShowFilter, Statement};
 use gannet_schema::{RowSource, names::check_full_name};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{Level, Result, SqlType, Value};
@@ -54,6 +54,7 @@ pub(crate) fn maintain(session: &mut Session, m: &ast::TableMaintenance, reply: 
             _ if m.kind == Kind::Check => privileges::require_any_privilege(session, &schema, &name.name)?,
             _ => session.require_on_table(need, &schema, &name.name)?,
         }
+        let parted = found.as_ref().is_ok_and(|t| t.partitions.is_some());
         let is_view = found.as_ref().is_ok_and(|t| t.view().is_some());
         if is_view && m.kind == Kind::Check {
             let ident = |s: &str| format!("`{}`", s.replace('`', "``"));
@@ -75,29 +76,24 @@ pub(crate) fn maintain(session: &mut Session, m: &ast::TableMaintenance, reply: 
             Kind::Analyze => super::histogram::renew_histograms(session, &t).map(|()| t),
             _ => Ok(t),
         });
-        let mut stale = Vec::new();
-        let outcome = outcome.and_then(|t| {
-            if m.kind == Kind::Check {
-                stale = stale_values(session, &t, &[])?;
-            }
-            Ok(())
+        let outcome = outcome.and_then(|t| match m.kind {
+            Kind::Check => stale_values(session, &t, &[]),
+            Kind::Repair if t.partitions.is_some() => repair(session, &t, &[]),
+            _ => Ok(Stale::default()),
         });
         let mut line = |kind: &str, message: &str| rows.push(vec![text(&label), text(word), text(kind), text(message)]);
         match outcome {
-            Ok(()) if is_view && m.kind != Kind::Check => {
+            Ok(_) if is_view && m.kind != Kind::Check => {
                 let message = format!("'{label}' is not BASE TABLE");
                 line("Error", &message);
                 line("status", "Operation failed");
             }
-            Ok(()) if m.kind == Kind::Repair => {
+            Ok(_) if m.kind == Kind::Repair && !parted => {
                 line("note", "The storage engine for the table doesn't support repair");
             }
-            Ok(()) => {
-                stale.iter().for_each(|message| line("warning", message));
-                if m.kind == Kind::Optimize {
-                    line("note", "Table does not support optimize, doing recreate + analyze instead");
-                }
-                line("status", "OK");
+            Ok(stale) => {
+                let note = "Table does not support optimize, doing recreate + analyze instead";
+                say(&stale, (m.kind == Kind::Optimize).then_some(note), &mut line);
             }
             Err(e) if e.code() == gannet_types::ErrorCode::QueryInterrupted => return Err(e),
             Err(e) => {
@@ -107,6 +103,18 @@ pub(crate) fn maintain(session: &mut Session, m: &ast::TableMaintenance, reply: 
         }
     }
     session.send_table(&table(show::maintained(), rows), reply)
+}
+
+/// The lines of a table that has been maintained: what it says of rows, a note, and the status where nothing is wrong.
+pub(super) fn say(stale: &Stale, note: Option<&str>, line: &mut dyn FnMut(&str, &str)) {
+    stale.warnings.iter().for_each(|message| line("warning", message));
+    stale.errors.iter().for_each(|message| line("error", message));
+    if let Some(note) = note {
+        line("note", note);
+    }
+    if stale.errors.is_empty() {
+        line("status", "OK");
+    }
 }
 
 /// Under LOCK TABLES only locked tables are maintained; a statement that may rebuild a table needs its write
@@ -120,14 +128,25 @@ pub(super) fn check_maintained(session: &Session, kind: ast::MaintenanceKind, t:
 }
 
 /// What rows have that their expressions do not give, and rows of these parts (of all without any) that are elsewhere.
-pub(super) fn stale_values(
-    session: &mut Session,
-    t: &Arc<gannet_schema::Table>,
-    parts: &[usize],
-) -> Result<Vec<String>> {
+pub(super) fn stale_values(session: &mut Session, t: &Arc<gannet_schema::Table>, parts: &[usize]) -> Result<Stale> {
     let settings = super::variables::Settings::of(&session.state, session.abilities.found_rows).exec;
     let evaluation = Evaluation { session: &mut session.state, settings: &settings };
     gannet_exec::check::stale_values(t, parts, &session.server.engine, evaluation)
+}
+
+/// Where these partitions (all, without any) have rows that belong elsewhere, all rows are placed anew: a rebuild,
+/// after which each is in its part, or nothing has changed.
+pub(super) fn repair(session: &mut Session, found: &Arc<gannet_schema::Table>, leaves: &[usize]) -> Result<Stale> {
+    let Stale { misplaced, .. } = stale_values(session, found, leaves)?;
+    if misplaced == 0 {
+        return Ok(Stale::default());
+    }
+    let name = ObjectName { schema: Some(Ident::new(&found.schema)), name: Ident::new(&found.name) };
+    let verb = Ident::new("REBUILD");
+    let all = AlterAction::Partitions { verb, no_write_to_binlog: false, names: Vec::new(), options: Vec::new() };
+    let rebuild = AlterTable { name, if_exists: false, actions: vec![all], partition: None };
+    session.carry_out(&Statement::AlterTable(Box::new(rebuild)))?;
+    Ok(Stale { warnings: vec![format!("Moved {misplaced} misplaced rows")], ..Stale::default() })
 }
 
 pub(super) fn maintain_one(session: &Session, kind: ast::MaintenanceKind, t: &gannet_schema::Table) -> Result<()> {

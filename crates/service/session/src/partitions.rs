@@ -2,11 +2,12 @@
 //! tables do, and errors are among them.
 
 use super::Session;
-use super::maintain::{maintain_one, stale_values};
+use super::maintain::{maintain_one, repair, say, stale_values};
 use super::reply::{Done, Reply};
 use super::show::table;
 use super::state::text;
 use gannet_core::accounts::{Privilege, Privileges};
+use gannet_exec::check::Stale;
 use gannet_parser::ast::{AlterAction, AlterTable, Ident, MaintenanceKind as Kind};
 use gannet_schema::Table;
 use gannet_types::{ErrorCode, Result, SqlError, sql_err};
@@ -46,18 +47,8 @@ pub(crate) fn maintain(session: &mut Session, alter: &AlterTable, reply: &mut dy
     let mut line = |kind: &str, message: &str| rows.push(vec![text(&label), text(word), text(kind), text(message)]);
     match maintain_parts(session, kind, &found, names, &label) {
         Ok(stale) => {
-            stale.iter().for_each(|message| line("warning", message));
-            match kind {
-                Kind::Optimize => line(
-                    "note",
-                    "Table does not support optimize on partitions. All partitions will be rebuilt and analyzed.",
-                ),
-                Kind::Repair => line("note", "The storage engine for the table doesn't support repair"),
-                _ => {}
-            }
-            if kind != Kind::Repair {
-                line("status", "OK");
-            }
+            let note = "Table does not support optimize on partitions. All partitions will be rebuilt and analyzed.";
+            say(&stale, (kind == Kind::Optimize).then_some(note), &mut line);
         }
         Err(e) if e.code() == ErrorCode::QueryInterrupted => return Err(e),
         Err(e) => {
@@ -68,15 +59,18 @@ pub(crate) fn maintain(session: &mut Session, alter: &AlterTable, reply: &mut dy
     session.send_table(&table(super::show::maintained(), rows), reply)
 }
 
-/// Says of CHECK what it found that is no damage.
+/// Says of CHECK and REPAIR what they found that is no damage.
 fn maintain_parts(
     session: &mut Session,
     kind: Kind,
     found: &Arc<Table>,
     names: &[Ident],
     label: &str,
-) -> Result<Vec<String>> {
+) -> Result<Stale> {
     let leaves = leaves(found, names, label)?;
+    if kind == Kind::Repair {
+        return repair(session, found, &leaves);
+    }
     if kind == Kind::Check {
         let all = leaves.is_empty();
         let count = found.partitions.as_ref().map_or(0, |parts| parts.len());
@@ -86,7 +80,7 @@ fn maintain_parts(
         return stale_values(session, found, &leaves);
     }
     // The figures of a table are those of all its parts.
-    maintain_one(session, kind, found).map(|()| Vec::new())
+    maintain_one(session, kind, found).map(|()| Stale::default())
 }
 
 /// The partitions of these names; none for ALL. Errors 1505 and 1507.

@@ -436,6 +436,17 @@ fn ddl(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> R
         }
         _ => {}
     }
+    session.carry_out(statement)
+}
+
+impl Session {
+    /// Carries a definition out, which may be there and is allowed.
+    pub(crate) fn carry_out(&mut self, statement: &Statement) -> Result<Done> {
+        defined(self, statement)
+    }
+}
+
+fn defined(session: &mut Session, statement: &Statement) -> Result<Done> {
     // A READ ONLY transaction ends like others: its restriction does not matter then.
     session.commit_implicitly()?;
     session.work.require_read_write()?;

@@ -7,7 +7,7 @@ use gannet_catalog::StoredTable;
 use gannet_engine::{Cut, Engine, KeyRange, ScanOptions, SnapshotReader, TreeHandle, Txn, TxnOptions};
 use gannet_runtime::{LongWork, Stage};
 use gannet_schema::{Method, RowSource, Table};
-use gannet_types::{ErrorCode, Result, SqlError, Warnings, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, Value, Warnings, sql_err};
 
 use crate::codec::{decode_row, encode_row, entries, index_entry};
 use crate::context::{Cx, Session, Settings, Shared};
@@ -160,18 +160,23 @@ pub struct Evaluation<'a> {
     pub settings: &'a Settings,
 }
 
+/// What is wrong with rows beyond their indexes.
+#[derive(Default)]
+pub struct Stale {
+    /// What expressions give otherwise: some depend on the session's time zone and sql_mode.
+    pub warnings: Vec<String>,
+    /// Of the first partition that has rows of others.
+    pub errors: Vec<String>,
+    /// Rows that belong into other partitions, or into none.
+    pub misplaced: u64,
+}
+
 /// Computes the generated columns of each row again and evaluates the checks: a line for each whose rows do not
-/// agree. Indexes hold the same values as rows, so [`check_table`] cannot see it. Some expressions depend on the
-/// session's time zone and sql_mode, so a line is a warning. `parts` are those that are looked at; all, if none is
-/// named.
-pub fn stale_values(
-    table: &Arc<Table>,
-    parts: &[usize],
-    engine: &Engine,
-    evaluation: Evaluation<'_>,
-) -> Result<Vec<String>> {
+/// agree. Indexes hold the same values as rows, so [`check_table`] cannot see it. `parts` are those that are looked at;
+/// all, if none is named.
+pub fn stale_values(table: &Arc<Table>, parts: &[usize], engine: &Engine, evaluation: Evaluation<'_>) -> Result<Stale> {
     if table.source != RowSource::Engine || !table.has_expressions() && table.partitions.is_none() {
-        return Ok(Vec::new());
+        return Ok(Stale::default());
     }
     let exprs = gannet_plan::table_exprs(table)?;
     let plan = crate::ddl::plan_over(table, Some(exprs.clone()));
@@ -184,14 +189,18 @@ pub fn stale_values(
     let shared = Shared::new(&plan, evaluation.settings, &[]);
     let mut cx = Cx::new(&shared, &mut txn, evaluation.session, &mut warnings);
     let mut encoded = Vec::new();
-    let mut misplaced: Vec<(u32, u64)> = Vec::new();
+    let mut found = Stale::default();
     for (number, part) in table.all_parts().enumerate().filter(|(n, _)| parts.is_empty() || parts.contains(n)) {
         let row_tree = part?.trees(engine).map_err(from_engine)?.row.clone();
-        let mut elsewhere = 0;
         scan(&mut reading, &row_tree, &LongWork::default(), |_, payload| {
             let row = decode_row(table, payload)?;
             let place = crate::place::number_of_row(0, &row, &mut cx)?;
-            elsewhere += u64::from(place.is_some_and(|place| place != Some(number as u32)));
+            if let Some(place) = place.filter(|place| *place != Some(number as u32)) {
+                if found.errors.is_empty() {
+                    found.errors = misplaced(table, number, place, &row);
+                }
+                found.misplaced += 1;
+            }
             let mut again = row.clone();
             // A value that cannot be computed is stale too: a statement that wrote the row would have failed, or stored
             // another value.
@@ -210,11 +219,8 @@ pub fn stale_values(
             }
             Ok(())
         })?;
-        if elsewhere > 0 {
-            misplaced.push((number as u32, elsewhere));
-        }
     }
-    let mut lines = Vec::new();
+    let lines = &mut found.warnings;
     for ((column, _), n) in exprs.generated.iter().zip(stale).filter(|(_, n)| *n > 0) {
         let definition = &table.columns[*column as usize];
         let index = table.indexes.iter().find(|i| i.parts.iter().any(|p| p.column == *column));
@@ -224,15 +230,30 @@ pub fn stale_values(
         };
         lines.push(format!("{what}: {n} rows hold another value than its expression gives in this session"));
     }
-    for (number, n) in misplaced {
-        let name = table.partitions.as_ref().map_or(String::new(), |p| p.definition().leaf_name(number as usize));
-        lines.push(format!("Partition '{name}': {n} rows belong into other partitions"));
-    }
     for ((position, _), n) in exprs.checks.iter().zip(violated).filter(|(_, n)| *n > 0) {
         let name = &table.constraints.checks[*position as usize].name;
         lines.push(format!("Check constraint '{name}': {n} rows violate it"));
     }
-    Ok(lines)
+    Ok(found)
+}
+
+/// What CHECK says of the first row that is in a part where it does not belong, with the columns that say so.
+fn misplaced(table: &Table, part: usize, place: Option<u32>, row: &[Value]) -> Vec<String> {
+    let Some(parts) = &table.partitions else { return Vec::new() };
+    let mut columns = parts.columns().to_vec();
+    columns.sort_unstable();
+    let mut first = match place {
+        Some(place) => format!("Found a misplaced row in part {part} should be in part {place}:\n"),
+        None => format!("Found a row in part {part} that belongs into none:\n"),
+    };
+    first.push_str(&crate::place::told(table, columns.into_iter().map(|c| c as usize), row));
+    let which = match parts.definition().leaf(part) {
+        Some((_, Some(sub))) => format!("Subpartition {}", sub.name),
+        Some((partition, None)) => format!("Partition {}", partition.name),
+        None => String::new(),
+    };
+    let upgrade: SqlError = sql_err!(TableNeedsUpgrade, table.name);
+    vec![first, format!("{which} returned error"), upgrade.message().to_owned()]
 }
 
 fn scan(

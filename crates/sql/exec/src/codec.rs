@@ -2,7 +2,7 @@
 
 use crate::error::from_engine;
 use gannet_catalog::{StoredTable, Trees};
-use gannet_engine::{TreeHandle, Txn};
+use gannet_engine::{Read, ReadMode, RowBuf, TreeHandle, Txn};
 use gannet_schema::{Index, Table};
 use gannet_types::rowref::RowRef;
 use gannet_types::value::ValueRef;
@@ -191,4 +191,14 @@ pub(crate) fn existing_row_key(
         }
     }
     Ok(true)
+}
+
+/// The row of a key as it is now, locked for change.
+pub(crate) fn current(table: &Table, key: &[u8], txn: &mut Txn) -> Result<Option<Vec<Value>>> {
+    let mut buffer = RowBuf::new();
+    let read = txn.get(row_tree(table, txn)?, key, ReadMode::FOR_UPDATE, &mut buffer);
+    match read.map_err(from_engine)? {
+        Read::Found => decode_row(table, buffer.row()).map(Some),
+        Read::Missing | Read::Skipped => Ok(None),
+    }
 }

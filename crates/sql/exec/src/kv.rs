@@ -126,7 +126,7 @@ impl KeyValueTable {
             if self.insert(to, &key, &new, zone)? {
                 return Ok(Put::Inserted);
             }
-            let Some(old) = rows::current(&self.table, &key, to.txn)? else {
+            let Some(old) = codec::current(&self.table, &key, to.txn)? else {
                 return Err(SqlError::internal("the duplicate disappeared while it was locked"));
             };
             self.change_row(to, &key, (&old, &new), zone)
@@ -143,7 +143,7 @@ impl KeyValueTable {
     /// Puts a row in the place of the one with the same primary key; `None`, and nothing is done, when there is none.
     pub fn replace(&self, to: &mut RowWriter<'_>, row: &[Value], zone: &TimeZone) -> Result<Option<Put>> {
         let (key, new) = self.whole_row(row, zone)?;
-        statement(to, |to| match rows::current(&self.table, &key, to.txn)? {
+        statement(to, |to| match codec::current(&self.table, &key, to.txn)? {
             Some(old) => self.change_row(to, &key, (&old, &new), zone).map(Some),
             None => Ok(None),
         })
@@ -162,7 +162,7 @@ impl KeyValueTable {
     ) -> Result<Option<Put>> {
         let key = self.key_of(key, zone)?;
         statement(to, |to| {
-            let Some(old) = rows::current(&self.table, &key, to.txn)? else { return Ok(None) };
+            let Some(old) = codec::current(&self.table, &key, to.txn)? else { return Ok(None) };
             let Some(row) = change(&old)? else { return Ok(Some(Put::Same)) };
             let (new_key, new) = self.whole_row(&row, zone)?;
             if new_key != key {
@@ -181,7 +181,7 @@ impl KeyValueTable {
     ) -> Result<Swap> {
         let (key, new) = self.whole_row(new, zone)?;
         let (_, expected) = self.whole_row(expected, zone)?;
-        statement(to, |to| match rows::current(&self.table, &key, to.txn)? {
+        statement(to, |to| match codec::current(&self.table, &key, to.txn)? {
             None => Ok(Swap::Missing),
             Some(old) if old != expected => Ok(Swap::Other),
             Some(old) => self.change_row(to, &key, (&old, &new), zone).map(|_| Swap::Done),
@@ -191,7 +191,7 @@ impl KeyValueTable {
     /// Deletes the row with this primary key; `false` when there is none.
     pub fn delete(&self, to: &mut RowWriter<'_>, key: &[Value], zone: &TimeZone) -> Result<bool> {
         let key = self.key_of(key, zone)?;
-        statement(to, |to| match rows::current(&self.table, &key, to.txn)? {
+        statement(to, |to| match codec::current(&self.table, &key, to.txn)? {
             Some(old) => rows::delete_row(&self.table, &key, &old, to),
             None => Ok(false),
         })

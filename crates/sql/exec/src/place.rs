@@ -2,6 +2,7 @@
 
 use crate::{
     batch::{Batch, Column},
+    codec,
     context::Cx,
     convert, eval,
 };
@@ -13,24 +14,33 @@ use gannet_plan::prune::{Evaluate, PartSet, number_of, placing, prune};
 use gannet_schema::Table;
 use gannet_schema::partition::{Method, Numbers};
 use gannet_types::{ErrorCode, Result, SqlError, TimeZone, Value, ValueRef, sql_err};
+use std::io::Write;
 
-/// The table, or the part of it, that a stored row is in by its values. `slot` is the table's place in the plan. Error
-/// 1526 when it can be in none.
+/// The table, or the part of it, that a row is in which has been read to be changed. Errors 1526 and 1748 when it can
+/// be in none, or in none that the statement names; 1863 when it is in another part than its values say, where another
+/// row may have its key. `again`: rows before it may have taken it along.
 #[inline]
-pub(crate) fn of_row<'p>(slot: usize, row: &[Value], cx: &mut Cx<'_, 'p>) -> Result<&'p Table> {
-    let plan = cx.shared.plan;
-    let table = &*plan.tables[slot].table;
+pub(crate) fn of_read_row<'p>(
+    slot: usize,
+    (key, row): (&[u8], &[Value]),
+    again: bool,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<&'p Table> {
+    let table = &*cx.shared.plan.tables[slot].table;
     if table.partitions.is_none() {
         return Ok(table);
     }
-    match locate(slot, table, row, cx)? {
-        (Some(part), _) => table.part(part),
-        (None, number) => Err(no_part(table, number)),
+    let part = number_of_new_row(slot, row, cx)?;
+    let place = table.part(part)?;
+    match codec::current(place, key, cx.txn.get()?)? {
+        Some(now) if now == row => Ok(place),
+        None if again => Ok(place),
+        _ => Err(misplaced(table, (key, row), part, cx)),
     }
 }
 
-/// As [`of_row`], of a row that is to be written. Errors 1526 when there is no part for it, 1748 when the statement
-/// does not name its part.
+/// The table, or the part of it, that a row is to be written to. Errors 1526 when there is no part for it, 1748 when
+/// the statement does not name its part.
 #[inline]
 pub(crate) fn of_new_row<'p>(slot: usize, row: &[Value], cx: &mut Cx<'_, 'p>) -> Result<&'p Table> {
     let plan = cx.shared.plan;
@@ -71,9 +81,30 @@ pub(crate) fn is_unplaced(error: &SqlError) -> bool {
     matches!(error.code(), ErrorCode::NoPartitionForGivenValue | ErrorCode::RowDoesNotMatchGivenPartitionSet)
 }
 
-/// Error 1863: a row that was read is not where its values belong.
-pub(crate) fn misplaced(table: &Table) -> SqlError {
-    sql_err!(RowInWrongPartition, table.name)
+/// Error 1863: a row that was read is not in the part where its values belong.
+#[cold]
+fn misplaced(table: &Table, (key, row): (&[u8], &[Value]), part: u32, cx: &mut Cx<'_, '_>) -> SqlError {
+    let is_in = |place: &Result<&Table>, cx: &mut Cx<'_, '_>| {
+        let (Ok(place), Ok(txn)) = (place, cx.txn.get()) else { return false };
+        codec::current(place, key, txn).is_ok_and(|now| now.is_some_and(|now| now == row))
+    };
+    let from = table.all_parts().enumerate().position(|(n, place)| n != part as usize && is_in(&place, cx));
+    let text = told(table, 0..table.columns.len(), row);
+    let from = from.map_or(String::new(), |n| n.to_string());
+    sql_err!(RowInWrongPartition, format_args!("{from}. Correct is {part}{text}"))
+}
+
+/// A row as errors name it: columns and their values.
+pub(crate) fn told(table: &Table, columns: impl Iterator<Item = usize>, row: &[Value]) -> String {
+    let mut out = Vec::new();
+    for column in columns.filter(|column| !table.columns[*column].hidden) {
+        let _ = write!(out, " {}:", table.columns[column].name);
+        match &row[column] {
+            Value::Null => out.extend_from_slice(b"NULL"),
+            value => value.write_text(&mut out),
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// Error 1526.

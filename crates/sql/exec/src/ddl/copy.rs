@@ -159,7 +159,7 @@ pub(super) struct Spreading<'t> {
     rows: Sorter,
     placing: Placing,
     /// Parts that have their rows already.
-    kept: Vec<bool>,
+    kept: Vec<Option<usize>>,
     key: Vec<u8>,
 }
 
@@ -210,12 +210,15 @@ impl<'t> Spreading<'t> {
         })
     }
 
-    /// Takes a row. Error 1526.
+    /// Takes a row. Errors 1526, 1863.
     pub(super) fn row(&mut self, key: &[u8], row: &[u8], edit: &mut Edit<'_>, cx: &mut DdlContext<'_>) -> Result<()> {
         let values = codec::decode_row(self.table, row)?;
         let part = self.placing.part(&values, edit.txn(), cx)?;
-        if self.kept.get(part as usize) == Some(&true) {
-            return Err(crate::place::misplaced(self.table));
+        if let Some(Some(was)) = self.kept.get(part as usize) {
+            let text = crate::place::told(self.table, 0..self.table.columns.len(), &values);
+            let from = "from REBUILD/REORGANIZED partition";
+            let to = format_args!("{from}: {part} to non included partition (new definition): {was}{text}");
+            return Err(sql_err!(RowInWrongPartition, to));
         }
         self.put(part, key, row)
     }
@@ -230,7 +233,7 @@ impl<'t> Spreading<'t> {
 
     /// Parts that one of the old version stays as get no rows: a row that belongs there is error 1863.
     pub(super) fn keep(&mut self, kept: &[Option<usize>]) {
-        self.kept = kept.iter().map(Option::is_some).collect();
+        self.kept = kept.to_vec();
     }
 
     /// Units of work that are left when all rows have come: each goes to its part, and its entries to the indexes.

@@ -138,12 +138,12 @@ fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, most: u64, cx: &mut Cx<'_
             let slot = *table as usize;
             let Some(Target { mut values, hidden, key }) = target(slot, *offset, batch, row, cx)? else { continue };
             let table = &*plan.tables[slot].table;
-            let place = place::of_row(slot, &values, cx)?;
+            let place = place::of_read_row(slot, (&key, &values), delete.targets.len() > 1, cx)?;
             // Rows before it may have changed it, or taken it along; with several targets a row comes again, and no
             // trigger may fire for it.
             let again = delete.targets.len() > 1 && table.fires(TriggerEvent::Delete);
             if again || foreign::follows(table, cx) {
-                let Some(now) = rows::current(place, &key, cx.txn.get()?)? else { continue };
+                let Some(now) = codec::current(place, &key, cx.txn.get()?)? else { continue };
                 if now != values {
                     values = now;
                     if !wanted_still(delete, &values, hidden.as_ref(), cx)? {
@@ -157,9 +157,6 @@ fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, most: u64, cx: &mut Cx<'_
             let before = cx.begin_row()?;
             let savepoint = (delete.ignore && plan.tables[slot].links.is_some()).then_some(before);
             if !rows::delete_row(place, &key, &values, &mut cx.row_writer()?)? {
-                if table.partitions.is_some() && delete.targets.len() == 1 {
-                    return Err(place::misplaced(table));
-                }
                 cx.end_row();
                 continue;
             }

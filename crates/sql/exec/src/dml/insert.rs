@@ -16,7 +16,7 @@ use crate::{batch::Batch, codec, context::Cx, convert, error::from_engine, eval,
 use gannet_catalog::StoredTable;
 use gannet_engine::{Savepoint, TreeHandle};
 use gannet_plan::plan::{Assignment, Insert, InsertSource, Intent, PlanTable};
-use gannet_schema::{ColumnDefault, Table, TriggerEvent};
+use gannet_schema::{ColumnDefault, Method, Table, TriggerEvent};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{ErrorCode, Level, Result, SqlError, SqlMode, TypeId, Value, ValueRef, sql_err};
 
@@ -624,7 +624,7 @@ impl<'p> Run<'p> {
     fn makes_way(&mut self, place: &'p Table, row_key: &[u8], cx: &mut Cx<'_, 'p>) -> Result<()> {
         let slot = self.insert.table as usize;
         count(Counter::HandlerReadKey);
-        let Some(old) = rows::current(place, row_key, cx.txn.get()?)? else { return Ok(()) };
+        let Some(old) = codec::current(place, row_key, cx.txn.get()?)? else { return Ok(()) };
         self.is_shown(&old, cx)?;
         count(Counter::HandlerDelete);
         triggers::fire(slot, (TriggerEvent::Delete, false), Some(&old), None, cx)?;
@@ -641,7 +641,7 @@ impl<'p> Run<'p> {
     /// entries of indexes that stay are not touched, nor the gaps around them. `false`: it is gone.
     fn takes_place(&mut self, place: &'p Table, row_key: &[u8], values: &[Value], cx: &mut Cx<'_, 'p>) -> Result<bool> {
         count(Counter::HandlerReadKey);
-        let Some(old) = rows::current(place, row_key, cx.txn.get()?)? else { return Ok(false) };
+        let Some(old) = codec::current(place, row_key, cx.txn.get()?)? else { return Ok(false) };
         self.is_shown(&old, cx)?;
         count(Counter::HandlerUpdate);
         self.affected += 1;
@@ -671,7 +671,7 @@ impl<'p> Run<'p> {
         cx: &mut Cx<'_, 'p>,
     ) -> Result<()> {
         count(Counter::HandlerReadKey);
-        let Some(old) = rows::current(place, row_key, cx.txn.get()?)? else {
+        let Some(old) = codec::current(place, row_key, cx.txn.get()?)? else {
             return Err(SqlError::internal("the duplicate disappeared while it was locked"));
         };
         let (mut new, assignments): (_, &'p [Assignment]) = (old.clone(), &self.insert.on_duplicate);
@@ -748,12 +748,16 @@ impl<'p> Run<'p> {
     }
 }
 
-/// Whether the table has one unique key, no foreign key refers to it, and no trigger is to see the row go.
+/// Whether the table has one unique key, of which one row may be in the way, no foreign key refers to it, and no
+/// trigger is to see the row go.
 fn replaces_in_place<'p>(run: &Run<'p>, cx: &Cx<'_, 'p>) -> bool {
     let links = cx.shared.plan.tables[run.insert.table as usize].links.as_ref();
-    links.is_none_or(|l| l.children.is_empty())
+    let mut unique = run.table.indexes.iter().filter(|i| i.unique());
+    let only = unique.next().filter(|_| unique.next().is_none());
+    // Each element of an array may be in another row.
+    only.is_some_and(|index| matches!(index.method, Method::Ordered))
+        && links.is_none_or(|l| l.children.is_empty())
         && !run.table.fires(TriggerEvent::Delete)
-        && run.table.indexes.iter().filter(|i| i.unique()).count() == 1
 }
 
 /// The AUTO_INCREMENT column is the index's first: for a generated number that is there REPLACE lets no row go.

@@ -6,7 +6,7 @@ use crate::changes::{Images, RowWriter};
 use crate::codec::{Entries, EntryRef, IndexEntry};
 use crate::{codec, convert, error::from_engine, waiting};
 use gannet_catalog::StoredTable as _;
-use gannet_engine::{Delete, IndexInsert, Insert, NewEntry, Read, ReadMode, RowBuf, TreeHandle, Txn, Update};
+use gannet_engine::{Delete, IndexInsert, Insert, NewEntry, TreeHandle, Txn, Update};
 use gannet_schema::{FullText, Index, Table};
 use gannet_types::rowref::RowRef;
 use gannet_types::{Result, SqlError, TimeZone, Value, sql_err};
@@ -199,16 +199,6 @@ fn put_entry(tree: &TreeHandle, entry: EntryRef<'_>, lock_exclusive: bool, txn: 
     Ok(None)
 }
 
-/// The row of a key as it is now, locked for change.
-pub(crate) fn current(table: &Table, key: &[u8], txn: &mut Txn) -> Result<Option<Vec<Value>>> {
-    let mut buffer = RowBuf::new();
-    let read = txn.get(codec::row_tree(table, txn)?, key, ReadMode::FOR_UPDATE, &mut buffer);
-    match read.map_err(from_engine)? {
-        Read::Found => codec::decode_row(table, buffer.row()).map(Some),
-        Read::Missing | Read::Skipped => Ok(None),
-    }
-}
-
 /// Deletes a row and its index entries. False when the row was not there.
 pub(crate) fn delete_row(table: &Table, key: &[u8], values: &[Value], to: &mut RowWriter<'_>) -> Result<bool> {
     let mark = to.mark();
@@ -302,7 +292,7 @@ pub(crate) fn change_row(
             };
             match to.txn.update(codec::row_tree(table, to.txn)?, key, payload).map_err(from_engine)? {
                 Update::Updated => {}
-                Update::Missing | Update::Changed => return Err(gone(table)),
+                Update::Missing | Update::Changed => return Err(gone()),
             }
             mark
         }
@@ -413,7 +403,7 @@ pub(crate) fn move_row(
 ) -> Result<Conflict> {
     let mark = to.mark();
     if !remove_row(from, old_key, old, to.txn)? {
-        return Err(gone(from));
+        return Err(gone());
     }
     let conflict = add_row(into, new_key, new, false, to.txn)?;
     if let Conflict::None = conflict {
@@ -425,13 +415,10 @@ pub(crate) fn move_row(
     Ok(conflict)
 }
 
-/// A row that was read is not there to be changed: it is in another part than its values say, error 1863.
+/// A row that was read, and locked, is not there to be changed.
 #[cold]
-fn gone(table: &Table) -> SqlError {
-    match table.part_of {
-        Some(_) => sql_err!(RowInWrongPartition, table.name),
-        None => SqlError::internal("a locked row disappeared"),
-    }
+fn gone() -> SqlError {
+    SqlError::internal("a locked row disappeared")
 }
 
 /// Error 1062 for values that are there already.

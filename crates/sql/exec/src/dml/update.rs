@@ -122,10 +122,10 @@ impl<'p> Run<'p> {
             key.clone_from(current_key);
             old.clone_from(row);
         }
-        let place = place::of_row(target.table as usize, &old, cx)?;
+        let place = place::of_read_row(target.table as usize, (&key, &old), false, cx)?;
         // Rows before it may have changed it, or taken it along.
         if foreign::follows(table, cx) {
-            let Some(now) = rows::current(place, &key, cx.txn.get()?)? else { return Ok(()) };
+            let Some(now) = codec::current(place, &key, cx.txn.get()?)? else { return Ok(()) };
             old = now;
         }
         let mut new = self.assign(target, table, &old, batch, row, cx)?;
