@@ -13,12 +13,18 @@ pub enum ErrorKind {
     MisplacedInto,
     /// A second INTO: error 3953 (ER_MULTIPLE_INTO_CLAUSES).
     MultipleInto,
-    /// Rows of one value in VALUES IN of a partition: error 1064 with words of its own, as the two that follow.
+    /// Rows of one value in VALUES IN of a partition: error 1064 with words of its own, as the five that follow.
     SingleRows,
     /// A partition has fewer values than columns.
     ColumnLists,
     /// MAXVALUE in VALUES IN.
     ListedMaxvalue,
+    /// Other than as many partitions as PARTITIONS says.
+    PartitionCount,
+    /// Other than as many subpartitions as SUBPARTITIONS or the first partition says.
+    SubpartitionCount,
+    /// What varies in a partitioning function.
+    PartitionFunction,
     /// An identifier is not valid UTF-8: error 1300 (ER_INVALID_CHARACTER_STRING).
     InvalidUtf8,
     /// An identifier has characters beyond the basic plane: error 1300 too.
@@ -70,6 +76,16 @@ impl std::fmt::Display for ParseError {
             }
             ErrorKind::ColumnLists => self.worded(f, "Inconsistency in usage of column lists for partitioning"),
             ErrorKind::ListedMaxvalue => self.worded(f, "Cannot use MAXVALUE as value in VALUES IN"),
+            ErrorKind::PartitionCount => {
+                self.worded(f, "Wrong number of partitions defined, mismatch with previous setting")
+            }
+            ErrorKind::SubpartitionCount => {
+                self.worded(f, "Wrong number of subpartitions defined, mismatch with previous setting")
+            }
+            ErrorKind::PartitionFunction => self.worded(
+                f,
+                "Constant, random or timezone-dependent expressions in (sub)partitioning function are not allowed",
+            ),
             ErrorKind::MisplacedInto => f.write_str("Misplaced INTO clause"),
             ErrorKind::MultipleInto => f.write_str("Multiple INTO clauses in one query block."),
             ErrorKind::Empty => f.write_str("Query was empty"),

@@ -30,9 +30,10 @@ const SUBSTITUTED: &[&str] = &[MYISAM, "MEMORY", "HEAP", "ARCHIVE", "Aria"];
 
 /// Those of them that have no full-text indexes.
 const WITHOUT_TEXT: &[&str] = &["MEMORY", "HEAP", "ARCHIVE"];
-/// Tables of this engine hold what tables of the named one do.
-pub(super) fn is_engine(name: &str) -> bool {
-    among(ENGINES, name) || among(SUBSTITUTED, name)
+/// The engine that a definition keeps of one that tables of this engine stand in for.
+pub(super) fn kept_engine(name: &str) -> Option<&'static str> {
+    let known = among(ENGINES, name) || among(SUBSTITUTED, name);
+    known.then_some(if name.eq_ignore_ascii_case(MYISAM) { MYISAM } else { "InnoDB" })
 }
 
 fn among(engines: &[&str], name: &str) -> bool {

@@ -516,7 +516,7 @@ fn new_definition(
             let definer = Definer::new(inherited, cx);
             let about = definition::About { name, schema, partitioned: partition.is_some() };
             let (mut made, generated) = definer.table(&about, elements, selected, options, edit.snapshot())?;
-            partition::add(partition.as_deref(), schema, &mut made, edit, cx)?;
+            partition::add((partition.as_deref(), options), schema, &mut made, edit, cx)?;
             Ok((made, generated))
         }
     }

@@ -197,6 +197,7 @@ fn written(
     (edit, cx): (&mut Edit<'_>, &mut DdlContext<'_>),
 ) -> Result<Vec<Partition>> {
     let columns: Vec<Column> = old.columns.to_vec();
+    partition::check_engines(list, Some(partition::engine_of(&old.options)))?;
     let named = list.iter().any(|p| !p.sub.is_empty());
     if named && of.sub.is_none() {
         return Err(sql_err!(Subpartition));
@@ -241,7 +242,8 @@ fn add(
     }
     let before = of.partitions.len();
     let counted = of.counted && list.is_empty();
-    let next = Partitioning { partitions: partitions.into(), counted, count_written: true, ..of };
+    let subs_counted = of.subs_counted && list.iter().all(|p| p.sub.is_empty());
+    let next = Partitioning { partitions: partitions.into(), counted, subs_counted, count_written: true, ..of };
     partition::check_partitions(&next, &old.columns)?;
     let kept: Vec<Option<usize>> = (0..next.partitions.len()).map(|n| (!hashed && n < before).then_some(n)).collect();
     let leaves = origins(&next, &kept);
@@ -287,7 +289,7 @@ fn reorganize(
     if into.is_empty() {
         // As many as there are: nothing is to be done.
         let hashed = matches!(of.spread.method, Method::Hash | Method::Key);
-        return if hashed && of.counted { Ok(0) } else { Err(sql_err!(ReorgNoParam)) };
+        return if hashed && (of.count_written || !of.counted) { Ok(0) } else { Err(sql_err!(ReorgNoParam)) };
     }
     if names.len() > of.partitions.len() {
         return Err(sql_err!(ReorgPartitionNotExist));
@@ -433,7 +435,7 @@ fn alike_in_rows(part: &PartOptions, other: &Table) -> Result<()> {
     Ok(())
 }
 
-/// The trees of both may be exchanged. Errors 1736, 1731.
+/// The trees of both may be exchanged. Errors 3106, 1736, 1731.
 fn alike(table: &Table, other: &Table, default_format: &str) -> Result<()> {
     let (a, b) = (TableDefinition::of(table), TableDefinition::of(other));
     let column = |c: &Column| (c.name.to_lowercase(), c.ty.clone(), c.generated.clone(), c.hidden, c.auto_increment);
@@ -445,11 +447,13 @@ fn alike(table: &Table, other: &Table, default_format: &str) -> Result<()> {
             |i: &gannet_schema::IndexDefinition| (name(&i.name), i.kind, i.parts.iter().map(part).collect::<Vec<_>>());
         d.indexes.iter().map(of).collect::<Vec<_>>()
     };
-    let same = columns(table) == columns(other)
-        && indexes(&a) == indexes(&b)
-        && table.clustered == other.clustered
-        && table.options.collation.charset() == other.options.collation.charset();
-    if !same {
+    let virtually = |c: &Column| c.generated.as_ref().is_some_and(|g| !g.stored);
+    let both = || table.columns.iter().zip(&*other.columns);
+    if table.columns.len() == other.columns.len() && both().any(|(a, b)| virtually(a) != virtually(b)) {
+        let what = "Exchanging partitions for non-generated columns";
+        return Err(sql_err!(UnsupportedActionOnGeneratedColumn, what));
+    }
+    if columns(table) != columns(other) || indexes(&a) != indexes(&b) || table.clustered != other.clustered {
         return Err(sql_err!(TablesDifferentMetadata));
     }
     let option = |t: &Table, name: &str| t.options.create_options.iter().find(|o| *o.0 == *name).map(|o| o.1.clone());

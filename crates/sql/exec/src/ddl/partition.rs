@@ -12,13 +12,13 @@ use gannet_catalog::{Alteration, Edit};
 use gannet_engine::Txn;
 use gannet_parser::ast::{
     AlterAction, AlterTable, Expr, Ident, PartitionBound, PartitionBy, PartitionDef, PartitionMethod, PartitionOption,
-    PartitionValues,
+    PartitionValues, TableOption,
 };
 use gannet_schema::names::{eq_name, fold_name};
 use gannet_schema::partition::{
     Bound, By, MAX_PARTS, Method, PartOptions, Partition, Partitioning, Spread, SubPartition, Values,
 };
-use gannet_schema::{Column, IndexDefinition, IndexKind, Table, TableDefinition, define};
+use gannet_schema::{Column, IndexDefinition, IndexKind, Table, TableDefinition, TableOptions, define};
 use gannet_types::{ErrorCode, Result, SqlError, SqlMode, TypeId, Value, sql_err};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -38,13 +38,18 @@ pub(super) struct Maker<'a, 'b> {
 
 /// Adds what a statement says of partitions to a new definition.
 pub(super) fn add(
-    by: Option<&PartitionBy>,
+    (by, options): (Option<&PartitionBy>, &[TableOption]),
     schema: &str,
     definition: &mut TableDefinition,
     edit: &mut Edit<'_>,
     cx: &mut DdlContext<'_>,
 ) -> Result<()> {
     if let Some(by) = by {
+        let engine = options.iter().rev().find_map(|o| match o {
+            TableOption::Engine(name) => super::definition::kept_engine(name),
+            _ => None,
+        });
+        check_engines(&by.partitions, engine)?;
         definition.partitioning = Some(partitioning(by, schema, definition, edit.txn(), cx)?);
     }
     Ok(())
@@ -90,6 +95,7 @@ pub(super) fn alter(
             return Err(sql_err!(ForeignKeyOnPartitioned));
         }
         alteration.definition.partitioning = None;
+        check_engines(&by.partitions, Some(engine_of(&alteration.definition.options)))?;
         let made = partitioning(by, &old.schema, &alteration.definition, edit.txn(), cx)?;
         alteration.definition.partitioning = Some(made);
         return Ok(());
@@ -253,6 +259,13 @@ impl Maker<'_, '_> {
         if listed && by.partitions.is_empty() {
             return Err(sql_err!(PartitionsMustBeDefined, word(method)));
         }
+        if let PartitionMethod::Range(expr) | PartitionMethod::List(expr) = &by.method {
+            // Functions that may not be come before values, all else that is wrong with the expression after them.
+            match allowed::check(expr, self.columns) {
+                Err(e) if e.code() == ErrorCode::PartitionFunctionIsNotAllowed => return Err(e),
+                _ => self.are_integers(&by.partitions)?,
+            }
+        }
         let spread = self.spread(&by.method, definition, false)?;
         let sub = by.sub.as_ref().map(|(method, _)| self.spread(method, definition, true)).transpose()?;
         let most = MAX_PARTS as u64;
@@ -277,6 +290,30 @@ impl Maker<'_, '_> {
         };
         check_partitions(&made, self.columns)?;
         Ok(made)
+    }
+
+    /// What partitions of an expression have are integers. Errors 1657, 1697.
+    fn are_integers(&mut self, list: &[PartitionDef]) -> Result<()> {
+        for given in list {
+            let bounds: Vec<&PartitionBound> = match &given.values {
+                PartitionValues::None => Vec::new(),
+                PartitionValues::LessThan(bounds) if bounds.len() > 1 => return Err(sql_err!(TooManyValues, "RANGE")),
+                PartitionValues::LessThan(bounds) => bounds.iter().collect(),
+                PartitionValues::In(rows) => rows.iter().flatten().collect(),
+            };
+            for bound in bounds {
+                if let PartitionBound::Expr(expr) = bound {
+                    match self.constant(expr, false) {
+                        // A text among numbers.
+                        Err(e) if e.code() == ErrorCode::TruncatedWrongValue => {
+                            return Err(sql_err!(ValuesIsNotIntType, given.name));
+                        }
+                        value => integer(value?, given)?,
+                    };
+                }
+            }
+        }
+        Ok(())
     }
 
     fn spread(&mut self, method: &PartitionMethod, definition: &TableDefinition, sub: bool) -> Result<Spread> {
@@ -466,7 +503,7 @@ impl Maker<'_, '_> {
                 PartitionBound::MaxValue if !spread.by_columns() && !last => return Err(sql_err!(PartitionMaxvalue)),
                 PartitionBound::MaxValue => None,
                 PartitionBound::Expr(expr) => {
-                    let value = self.constant(expr)?;
+                    let value = self.constant(expr, spread.by_columns())?;
                     if value.is_null() {
                         return Err(sql_err!(NullInValuesLessThan));
                     }
@@ -490,7 +527,7 @@ impl Maker<'_, '_> {
             let mut values = Vec::with_capacity(row.len());
             for (at, bound) in row.iter().enumerate() {
                 let PartitionBound::Expr(expr) = bound else { continue };
-                let value = self.constant(expr)?;
+                let value = self.constant(expr, spread.by_columns())?;
                 values.push(match fields.get(at) {
                     _ if value.is_null() => Value::Null,
                     Some(column) => self.column_value(value, column)?,
@@ -539,9 +576,9 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    /// The value of a constant expression.
-    fn constant(&mut self, expr: &Expr) -> Result<Value> {
-        allowed::check_constant(expr)?;
+    /// The value of a constant expression, for a partition of columns or of an expression.
+    fn constant(&mut self, expr: &Expr, of_columns: bool) -> Result<Value> {
+        allowed::check_constant(expr, if of_columns { "field list" } else { "partition function" })?;
         let scratch = expressions::scratch(self.columns, self.cx.collation);
         let bound = gannet_plan::bind_over(&scratch, expr)?;
         let plan = expressions::plan_over(&scratch, None);
@@ -571,7 +608,7 @@ impl Maker<'_, '_> {
         let text = matches!(value, Value::Str(..));
         let fits = match column.ty.id {
             id if id.is_integer() => matches!(value, Value::Int(_) | Value::UInt(_)),
-            id if id.is_string() => text,
+            id if id.is_string() => text || matches!(value, Value::Date(_)),
             TypeId::Date => text || matches!(value, Value::Date(_)),
             TypeId::DateTime => text || matches!(value, Value::DateTime(..) | Value::Date(_)),
             TypeId::Time => text || matches!(value, Value::Time(..)),
@@ -631,11 +668,9 @@ fn integer(value: Value, given: &PartitionDef) -> Result<Value> {
 fn options_of(options: &[PartitionOption], name: &Ident, cx: &mut DdlContext<'_>) -> Result<PartOptions> {
     let mut made = PartOptions::default();
     let mut others: Vec<(Box<str>, Box<str>)> = Vec::new();
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     for option in options {
         let (name, value) = match option {
-            PartitionOption::Engine(engine) if is_own(engine) => continue,
-            PartitionOption::Engine(_) => return Err(sql_err!(MixHandler)),
+            PartitionOption::Engine(_) => continue,
             PartitionOption::Comment(text) => {
                 if text.chars().count() > MAX_COMMENT {
                     return Err(sql_err!(TooLongTablePartitionComment, name, MAX_COMMENT));
@@ -645,15 +680,22 @@ fn options_of(options: &[PartitionOption], name: &Ident, cx: &mut DdlContext<'_>
             }
             PartitionOption::MaxRows(n) => ("MAX_ROWS", n.to_string()),
             PartitionOption::MinRows(n) => ("MIN_ROWS", n.to_string()),
-            PartitionOption::Tablespace(space) => ("TABLESPACE", format!("`{}`", space.text)),
             PartitionOption::NodeGroup(n) => ("NODEGROUP", n.to_string()),
-            PartitionOption::DataDirectory(path) => ("DATA DIRECTORY", quoted(path)),
-            PartitionOption::IndexDirectory(path) => ("INDEX DIRECTORY", quoted(path)),
+            PartitionOption::Tablespace(space) if space.text.eq_ignore_ascii_case(FILE_PER_TABLE) => {
+                ("TABLESPACE", format!("`{FILE_PER_TABLE}`"))
+            }
+            // There is one data file.
+            PartitionOption::Tablespace(_) => return Err(SqlError::unsupported("partition option TABLESPACE")),
+            PartitionOption::DataDirectory(_) | PartitionOption::IndexDirectory(_) => {
+                let data = matches!(option, PartitionOption::DataDirectory(_));
+                let name = if data { "DATA DIRECTORY" } else { "INDEX DIRECTORY" };
+                if !cx.settings.sql_mode.contains(SqlMode::NO_DIR_IN_CREATE) {
+                    return Err(SqlError::unsupported(format_args!("partition option {name}")));
+                }
+                cx.warnings.warn(ErrorCode::WarnOptionIgnored, &[&name]);
+                continue;
+            }
         };
-        if cx.settings.sql_mode.contains(SqlMode::NO_DIR_IN_CREATE) && name.ends_with("DIRECTORY") {
-            cx.warnings.warn(ErrorCode::WarnOptionIgnored, &[&name]);
-            continue;
-        }
         others.retain(|(n, _)| **n != *name);
         others.push((name.into(), value.into()));
     }
@@ -664,7 +706,44 @@ fn options_of(options: &[PartitionOption], name: &Ident, cx: &mut DdlContext<'_>
     Ok(made)
 }
 
-/// Names of this engine, and of those that it stands in for.
-fn is_own(engine: &str) -> bool {
-    super::definition::is_engine(engine)
+/// The engine of tables.
+const INNODB: &str = "InnoDB";
+
+/// The tablespace that a partition may name.
+const FILE_PER_TABLE: &str = "innodb_file_per_table";
+
+/// The engine that a table has asked for.
+pub(super) fn engine_of(options: &TableOptions) -> &str {
+    let kept = options.create_options.iter().find(|o| *o.0 == *gannet_schema::options::ENGINE);
+    kept.map_or(INNODB, |o| &*o.1)
+}
+
+/// All partitions name the table's engine, or none; where the table names none, either all of them name one, or none
+/// does. Errors 1286, 1497.
+pub(super) fn check_engines(list: &[PartitionDef], table: Option<&str>) -> Result<()> {
+    let engine = |options: &'_ [PartitionOption]| -> Option<Box<str>> {
+        options.iter().rev().find_map(|o| match o {
+            PartitionOption::Engine(name) => Some(name.clone()),
+            _ => None,
+        })
+    };
+    let mut named: Vec<Option<Box<str>>> = Vec::new();
+    for given in list {
+        let own = engine(&given.options);
+        named.extend(given.sub.iter().map(|(_, options)| engine(options).or(own.clone())));
+        if given.sub.is_empty() {
+            named.push(own);
+        }
+    }
+    for name in named.iter().flatten() {
+        let stands_for = super::definition::kept_engine(name).ok_or_else(|| sql_err!(UnknownStorageEngine, name))?;
+        if table.is_some_and(|table| table != stands_for) {
+            return Err(sql_err!(MixHandler));
+        }
+    }
+    let same = |name: &Option<Box<str>>| match (name, &named[0]) {
+        (Some(a), Some(b)) => a.eq_ignore_ascii_case(b),
+        (a, b) => a.is_none() && b.is_none(),
+    };
+    if table.is_none() && !named.iter().all(same) { Err(sql_err!(MixHandler)) } else { Ok(()) }
 }

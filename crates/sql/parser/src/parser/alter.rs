@@ -1,5 +1,6 @@
 //! ALTER TABLE.
 
+use super::options::Known;
 use super::*;
 
 impl Parser<'_> {
@@ -174,7 +175,7 @@ impl Parser<'_> {
             }
             // Without any it is refused later: that it adds none, or that there are none.
             let none = !conditional && !self.at(Tok::LParen);
-            let partitions = if none { Vec::new() } else { self.paren_list(|p| p.partition_def(None))? };
+            let partitions = if none { Vec::new() } else { self.paren_list(|p| p.partition_def(Known::default()))? };
             let add = AlterAction::AddPartition { no_write_to_binlog, partitions, count: None };
             return Ok(conditionally(conditional, add));
         }
@@ -318,7 +319,7 @@ impl Parser<'_> {
                 let mut into = Vec::new();
                 if !names.is_empty() {
                     self.expect_kw(Kw::INTO)?;
-                    into = self.paren_list(|p| p.partition_def(None))?;
+                    into = self.paren_list(|p| p.partition_def(Known::default()))?;
                 }
                 Ok(AlterAction::ReorganizePartition { no_write_to_binlog, names, into })
             }

@@ -30,11 +30,12 @@ fn partition_rows(p: &mut Parser<'_>, mut columns: Option<usize>) -> Result<Vec<
         }
         Ok(row)
     };
+    let list = p.here();
     p.expect(Tok::LParen)?;
     let rows = p.list(&mut row)?;
     match (of_rows, columns) {
         (true, Some(1)) => p.error_at(ErrorKind::SingleRows, p.here()),
-        (false, Some(2..)) => p.error_at(ErrorKind::ColumnLists, p.here()),
+        (false, Some(2..)) => p.error_at(ErrorKind::ColumnLists, list),
         _ => {
             p.expect(Tok::RParen)?;
             Ok(rows)
@@ -48,6 +49,24 @@ fn listed_value(p: &mut Parser<'_>) -> Result<PartitionBound> {
         return p.error_at(ErrorKind::ListedMaxvalue, p.here());
     }
     p.partition_bound()
+}
+
+/// An expression of partitions, without what MySQL's parser knows to vary.
+fn steady_expr(p: &mut Parser<'_>) -> Result<Expr> {
+    let at = p.here();
+    let expr = p.bit_expr()?;
+    if varies(&expr) { p.error_at(ErrorKind::PartitionFunction, at) } else { Ok(expr) }
+}
+
+/// What is known of a partition before it is read: nothing where partitions are added.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Known {
+    /// Of the values.
+    columns: Option<usize>,
+    /// How many subpartitions it has.
+    subs: Option<u64>,
+    /// The partition before it has a list of them.
+    listed: Option<bool>,
 }
 
 impl Parser<'_> {
@@ -302,16 +321,23 @@ impl Parser<'_> {
             PartitionMethod::RangeColumns(columns) | PartitionMethod::ListColumns(columns) => columns.len(),
             _ => 1,
         };
+        // MySQL counts in its parser.
+        let list = self.here();
+        let subs = sub.as_ref().and_then(|s: &(PartitionMethod, Option<u64>)| s.1);
+        let mut known = Known { columns: Some(columns), subs, listed: None };
         let partitions = match self.at(Tok::LParen) {
-            true => self.paren_list(|p| p.partition_def(Some(columns)))?,
+            true => self.paren_list(|p| {
+                let found: PartitionDef = p.partition_def(known)?;
+                if sub.is_some() {
+                    known.listed = Some(!found.sub.is_empty());
+                    known.subs = known.subs.or((!found.sub.is_empty()).then_some(found.sub.len() as u64));
+                }
+                Ok(found)
+            })?,
             false => Vec::new(),
         };
-        // MySQL counts in its parser.
-        let differs = |n: Option<u64>, list: usize| list > 0 && n.is_some_and(|n| n != list as u64);
-        let sub_count = sub.as_ref().and_then(|s: &(PartitionMethod, Option<u64>)| s.1);
-        if differs(count, partitions.len()) || partitions.iter().any(|p: &PartitionDef| differs(sub_count, p.sub.len()))
-        {
-            return self.syntax();
+        if !partitions.is_empty() && count.is_some_and(|n| n != partitions.len() as u64) {
+            return self.error_at(ErrorKind::PartitionCount, list);
         }
         Ok(PartitionBy { method, count, sub, partitions })
     }
@@ -320,7 +346,7 @@ impl Parser<'_> {
     #[inline(never)]
     fn paren_bit_expr(&mut self) -> Result<Expr> {
         self.expect(Tok::LParen)?;
-        let expr = self.bit_expr()?;
+        let expr = steady_expr(self)?;
         self.expect(Tok::RParen)?;
         Ok(expr)
     }
@@ -349,9 +375,10 @@ impl Parser<'_> {
         Ok(PartitionMethod::Key { linear, algorithm, columns })
     }
 
-    /// A partition of so many `columns`; they are not known where partitions are added.
+    /// A partition.
     #[inline(never)]
-    pub(super) fn partition_def(&mut self, columns: Option<usize>) -> Result<PartitionDef> {
+    pub(super) fn partition_def(&mut self, known: Known) -> Result<PartitionDef> {
+        let Known { columns, subs, listed } = known;
         self.expect_kw(Kw::PARTITION)?;
         let name = self.ident()?;
         let mut values = PartitionValues::None;
@@ -378,7 +405,12 @@ impl Parser<'_> {
             }
         }
         let options = self.partition_options()?;
+        let list = self.here();
         let sub = if self.at(Tok::LParen) {
+            if listed == Some(false) {
+                self.advance();
+                return self.error_at(ErrorKind::SubpartitionCount, self.here());
+            }
             self.paren_list(|p| {
                 p.expect_kw(Kw::SUBPARTITION)?;
                 let name = p.ident_or_string()?;
@@ -387,6 +419,12 @@ impl Parser<'_> {
         } else {
             Vec::new()
         };
+        if !sub.is_empty() && subs.is_some_and(|n| n != sub.len() as u64) {
+            return self.error_at(ErrorKind::SubpartitionCount, list);
+        }
+        if sub.is_empty() && listed == Some(true) {
+            return self.error_at(ErrorKind::SubpartitionCount, self.here());
+        }
         Ok(PartitionDef { name, values, options, sub })
     }
 
@@ -395,7 +433,7 @@ impl Parser<'_> {
         if self.eat_kw(Kw::MAXVALUE) {
             return Ok(PartitionBound::MaxValue);
         }
-        self.bit_expr().map(PartitionBound::Expr)
+        steady_expr(self).map(PartitionBound::Expr)
     }
 
     #[inline(never)]
@@ -447,6 +485,62 @@ impl Parser<'_> {
             });
         }
     }
+}
+
+/// Functions whose value is another one with the next statement, session or moment. UNIX_TIMESTAMP is one of them
+/// without an argument.
+const VARYING: &[&str] = &[
+    "BENCHMARK",
+    "CONNECTION_ID",
+    "CURDATE",
+    "CURRENT_DATE",
+    "CURRENT_ROLE",
+    "CURRENT_TIME",
+    "CURRENT_TIMESTAMP",
+    "CURRENT_USER",
+    "CURTIME",
+    "DATABASE",
+    "FOUND_ROWS",
+    "GET_LOCK",
+    "IS_FREE_LOCK",
+    "IS_USED_LOCK",
+    "LAST_INSERT_ID",
+    "LOAD_FILE",
+    "LOCALTIME",
+    "LOCALTIMESTAMP",
+    "NOW",
+    "RAND",
+    "RANDOM_BYTES",
+    "RELEASE_ALL_LOCKS",
+    "RELEASE_LOCK",
+    "ROW_COUNT",
+    "SCHEMA",
+    "SESSION_USER",
+    "SLEEP",
+    "SYSDATE",
+    "SYSTEM_USER",
+    "UNIX_TIMESTAMP",
+    "USER",
+    "UTC_DATE",
+    "UTC_TIME",
+    "UTC_TIMESTAMP",
+    "UUID",
+    "UUID_SHORT",
+];
+
+/// Calls of such functions and of stored ones, and variables of users.
+fn varies(expr: &Expr) -> bool {
+    let mut found = match expr {
+        Expr::UserVar(_) | Expr::Assign { .. } => true,
+        Expr::Call(call) => {
+            let known = VARYING.iter().any(|name| call.name.text.eq_ignore_ascii_case(name));
+            let instant = call.name.text.eq_ignore_ascii_case("UNIX_TIMESTAMP") && !call.args.is_empty();
+            call.schema.is_some() || known && !instant
+        }
+        _ => false,
+    };
+    expr.clone().for_each_child_mut(&mut |child| found = found || varies(child));
+    found
 }
 
 /// `word [=]` and a number of these, or DEFAULT.

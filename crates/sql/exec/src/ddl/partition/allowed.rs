@@ -148,36 +148,31 @@ fn argument(e: &Expr, takes: &Takes, columns: &[Column]) -> Result<()> {
     if fits { Ok(()) } else { Err(sql_err!(WrongExprInPartitionFunc)) }
 }
 
-/// A value of a partition: no column, nothing that varies. Error 1564 for functions that are not allowed either.
-pub(super) fn check_constant(e: &Expr) -> Result<()> {
+/// A value of a partition: of what a partitioning function may be made of, without columns. Errors 1054, 1564.
+/// `clause` is where a column would be.
+pub(super) fn check_constant(e: &Expr, clause: &str) -> Result<()> {
     gannet_types::check_stack()?;
     match e {
-        Expr::Column(column) => Err(sql_err!(BadField, column.column, "field list")),
-        Expr::Subquery(_) | Expr::Exists(_) | Expr::InSubquery { .. } | Expr::Quantified { .. } => {
+        Expr::Column(column) => Err(sql_err!(BadField, column.column, clause)),
+        Expr::Literal(literal) if matches!(literal.value, LiteralValue::Bool(_)) => {
             Err(sql_err!(PartitionFunctionIsNotAllowed))
         }
-        Expr::UserVar(_) | Expr::SysVar(_) | Expr::Assign { .. } | Expr::Param(_) | Expr::Aggregate(_) => {
-            Err(sql_err!(PartitionFunctionIsNotAllowed))
+        Expr::Literal(_) => Ok(()),
+        Expr::Unary { op: UnaryOp::Neg, expr } | Expr::Extract { expr, .. } => check_constant(expr, clause),
+        Expr::Binary {
+            op: BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Mod | BinaryOp::IntDiv,
+            left,
+            right,
+        } => {
+            check_constant(left, clause)?;
+            check_constant(right, clause)
         }
-        Expr::Call(call) => {
-            let function = gannet_functions::function(&call.name.text);
-            let pure = function.is_some_and(|f| f.stability == gannet_functions::Stability::Pure);
-            // With an argument it is the statement's time no more.
-            let instant = call.args.len() == 1 && call.name.text.eq_ignore_ascii_case("unix_timestamp");
-            let clock = call.args.is_empty() && call.name.text.eq_ignore_ascii_case("unix_timestamp");
-            if call.schema.is_some() || !(pure || instant) || clock {
+        Expr::Call(call) if call.schema.is_none() => {
+            if takes(&call.name.text.to_ascii_lowercase(), call.args.len()).is_none() {
                 return Err(sql_err!(PartitionFunctionIsNotAllowed));
             }
-            call.args.iter().try_for_each(check_constant)
+            call.args.iter().try_for_each(|arg| check_constant(arg, clause))
         }
-        other => {
-            let mut outcome = Ok(());
-            other.clone().for_each_child_mut(&mut |child| {
-                if outcome.is_ok() {
-                    outcome = check_constant(child);
-                }
-            });
-            outcome
-        }
+        _ => Err(sql_err!(PartitionFunctionIsNotAllowed)),
     }
 }
