@@ -208,7 +208,9 @@ fn of_programs(theme: &str, sql: &str, outcomes: &[Outcome; 2]) -> Option<&'stat
         {
             Some("MariaDB divides no rows by zero dates in strict mode")
         }
-        ("partitions", [Outcome::Refused(1731, message), Outcome::Refused(1737, _)]) if message.contains("INSTANT") => {
+        ("partitions", [Outcome::Refused(1731, message), Outcome::Refused(1526 | 1737, _)])
+            if message.contains("INSTANT") =>
+        {
             Some("MySQL exchanges no partition whose table has instant columns")
         }
         ("prepared elsewhere", [Outcome::Refused(1049, _), Outcome::Done(_)])

@@ -8,10 +8,8 @@ use std::collections::BTreeSet;
 /// Why answers may differ.
 pub(super) type Reason = &'static str;
 
-const STORED: Reason = "stored programs, triggers, events: refused by name";
 const REPLICATION: Reason = "replication and the binary log: refused by name";
-const FULLTEXT: Reason = "full-text indexes and MATCH: refused by name";
-const LATER: Reason = "spatial types, partitions: refused by name";
+const LATER: Reason = "spatial types: refused by name";
 const RETURNING: Reason = "MariaDB's: RETURNING";
 const SEQUENCES: Reason = "MariaDB's: sequences";
 const TYPES: Reason = "MariaDB's: types UUID and INET6, system versioning";
@@ -279,25 +277,11 @@ fn to_minutes(row: &str) -> String {
 
 /// Names of constructs which are out of scope, when our side refused.
 fn out_of_scope(sql: &str, code: u16) -> Option<Reason> {
-    let stored = [" procedure", " function ", " trigger", " event", "call ", "begin not atomic", " events"];
     let replication =
         ["slave", "master", "replica", "binlog", "binary log", "relaylog", "gtid", "semi_sync", "group_replication"];
     match code {
         1235 | 1064 | 1305 | 1227 | 1193 | 1146 | 1381 if has(sql, &replication) => Some(REPLICATION),
-        1235 if sql.contains("fulltext") || sql.contains(" against") => Some(FULLTEXT),
-        1235 | 1305 | 1064
-            if starts(sql, &["create", "drop", "alter", "call", "show", "begin"]) && has(sql, &stored) =>
-        {
-            Some(STORED)
-        }
-        1235 | 1305
-            if has(
-                sql,
-                &["geometry", "linestring", "polygon", " point", "st_", "geomfromtext", "partition by", "(partition"],
-            ) =>
-        {
-            Some(LATER)
-        }
+        1235 | 1305 if has(sql, &["geometry", "linestring", "polygon", " point", "st_", "geomfromtext"]) => Some(LATER),
         _ => None,
     }
 }
