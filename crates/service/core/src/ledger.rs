@@ -133,8 +133,8 @@ pub struct SessionDeeds {
 }
 
 impl SessionDeeds {
-    /// Asks for what the end of a statement writes: of transactions, and of the first kind, which is most sessions' only
-    /// one.
+    /// Asks for what the end of a statement writes: of transactions, and of the first kind, which is most sessions'
+    /// only one.
     #[inline]
     pub(crate) fn approach(&self) {
         const TRANSACTED: usize = std::mem::offset_of!(SessionDeeds, transacted);

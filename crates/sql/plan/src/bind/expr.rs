@@ -509,42 +509,6 @@ impl Binder<'_> {
         Bound::new(Expr { kind: ExprKind::Subquery(Box::new(subquery)), ty })
     }
 
-    fn like(
-        &mut self,
-        arg: &ast::Expr,
-        pattern: &ast::Expr,
-        escape: Option<&ast::Expr>,
-        negated: bool,
-    ) -> Result<Bound> {
-        let arg = self.expr(arg)?;
-        self.hint = parameter_type(arg.ty()).filter(|ty| ty.is_text() && matches!(pattern, ast::Expr::Param(_)));
-        let pattern = self.lifted(pattern)?;
-        self.hint = None;
-        let mut args = self.same_collation(vec![arg, pattern], "like")?;
-        if let Some(escape) = escape {
-            let escape = self.pinned(|b| b.expr(escape))?;
-            if varies(self, &escape.expr) {
-                return Err(error(ErrorCode::WrongArguments, &[&"ESCAPE"]));
-            }
-            if let ExprKind::Literal(Value::Str(text, collation)) = &escape.expr.kind
-                && collation.charset().char_count(text) > 1
-            {
-                return Err(error(ErrorCode::WrongArguments, &[&"ESCAPE"]));
-            }
-            // NULL is no other escape than there is without the clause.
-            if !matches!(escape.expr.kind, ExprKind::Literal(Value::Null)) {
-                let backslash = Bound::new(crate::make::constant(Value::text("\\")));
-                args.push(if escape.ty().nullable {
-                    self.call_named("IFNULL", vec![escape, backslash])?
-                } else {
-                    escape
-                });
-            }
-        }
-        let like = self.call_named("LIKE", args)?;
-        Ok(if negated { Bound::new(fold::simplify(not(like.expr))) } else { like })
-    }
-
     /// Gives all text arguments one collation, so that a function which compares them has only one to use.
     pub(super) fn same_collation(&mut self, args: Vec<Bound>, operation: &str) -> Result<Vec<Bound>> {
         let args = super::operand::json_as_text(self, args, operation);
@@ -734,14 +698,6 @@ impl Binder<'_> {
         arg.coercibility = Coercibility::Explicit;
         Ok(arg)
     }
-}
-
-/// The value is not the same for all rows of the statement. (What is counted without a table is.)
-fn varies(b: &Binder<'_>, e: &Expr) -> bool {
-    let tables = b.scopes.iter().any(|s| !s.rels.is_empty());
-    let mut column = false;
-    b.arena.columns_of(e, &mut |_| column |= tables);
-    column || e.any(&mut |e| matches!(&e.kind, ExprKind::Call(def, _) if def.stability.varies()))
 }
 
 /// The operand of a CASE, how it compares, and what with; without an operand the conditions.

@@ -95,15 +95,11 @@ impl Binder<'_> {
         block.items.iter_mut().for_each(|i| replace(&mut i.expr));
         block.having.iter_mut().for_each(&mut replace);
         block.order.iter_mut().for_each(|k| replace(&mut k.expr));
-        for window in &mut block.windows {
+        let mut named = self.scopes.last_mut().map(|s| std::mem::take(&mut s.checked_windows)).unwrap_or_default();
+        for window in block.windows.iter_mut().chain(&mut named) {
             window.partition.iter_mut().for_each(&mut replace);
             window.order.iter_mut().for_each(|k| replace(&mut k.expr));
             window.functions.iter_mut().flat_map(|(f, _)| &mut f.args).for_each(&mut replace);
-        }
-        let mut named = self.scopes.last_mut().map(|s| std::mem::take(&mut s.checked_windows)).unwrap_or_default();
-        for window in &mut named {
-            window.partition.iter_mut().for_each(&mut replace);
-            window.order.iter_mut().for_each(|k| replace(&mut k.expr));
         }
         if block.rollup {
             keys_in_subqueries(&mut self.arena, block, &keys);

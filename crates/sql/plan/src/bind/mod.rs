@@ -13,6 +13,7 @@ mod from;
 mod generated;
 mod group;
 mod hints;
+mod like;
 pub(crate) mod literal;
 mod on_duplicate;
 mod operand;
