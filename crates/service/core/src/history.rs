@@ -6,9 +6,9 @@
 use crate::activity::Activity;
 use crate::event_names;
 use crate::kept::KeptText;
+use gannet_base::Sequence;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use gannet_base::{Sequence, prefetch};
 use gannet_parser::{LexMode, digest};
 use gannet_telemetry::{DigestKey, Execution, Rare, WorkCells};
 use gannet_types::ErrorCode;
@@ -308,14 +308,6 @@ impl History {
             place.kind.store(kind, Relaxed);
         });
         self.count.store(count + 1, Relaxed);
-    }
-
-    /// Asks for the place of the next one, of which most write the first line alone.
-    #[inline]
-    pub(crate) fn approach(&self) {
-        if let Some(places) = self.places.get() {
-            prefetch(&places[(self.count.load(Relaxed) % KEPT as u64) as usize], 0..64);
-        }
     }
 
     /// Statements that have ended.

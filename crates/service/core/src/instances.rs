@@ -4,7 +4,6 @@
 //! earlier one are nothing.
 
 use crate::kept::KeptText;
-use gannet_base::prefetch;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use gannet_parser::LexMode;
@@ -42,12 +41,6 @@ impl Instance {
         (event, prepare_ns): (u64, u64),
     ) -> Instance {
         Instance { number, name, text, mode, event, prepare_ns, cells: Cells::default(), again: AtomicU64::new(0) }
-    }
-
-    /// Asks for what [`Instance::did`] writes.
-    #[inline]
-    pub fn approach(&self) {
-        prefetch(&self.cells, 0..64);
     }
 
     /// It was executed. Called by its session alone.

@@ -12,7 +12,6 @@ use crate::sums::ALL;
 pub use crate::sums::{Key, NOBODY, Of};
 use crate::transacted::{Ended, Transacted, Transactions};
 use crate::waited::{SessionWaits, Waits, Whose};
-use gannet_base::prefetch;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
 use gannet_exec::spill::Figures;
@@ -133,17 +132,6 @@ pub struct SessionDeeds {
 }
 
 impl SessionDeeds {
-    /// Asks for what the end of a statement writes: of transactions, and of the first kind, which is most sessions'
-    /// only one.
-    #[inline]
-    pub(crate) fn approach(&self) {
-        const TRANSACTED: usize = std::mem::offset_of!(SessionDeeds, transacted);
-        prefetch(self, TRANSACTED..TRANSACTED + 96);
-        if let Some(cells) = self.own[0].get() {
-            prefetch(&**cells, 0..64);
-        }
-    }
-
     /// Its cells for a kind, if it has some.
     #[inline]
     fn of_kind(&self, kind: Kind) -> Option<&Cells> {

@@ -184,15 +184,7 @@ impl Entry {
         self.activity.store(activity as u8, Relaxed);
         self.since_ns.store(now_ns, Relaxed);
         self.info_text.store(0, Relaxed);
-        self.approach_end();
         self.set_info(text);
-    }
-
-    /// Asks for the memory that the end of the statement writes: among many sessions none of it is near.
-    #[inline]
-    fn approach_end(&self) {
-        self.history.approach();
-        self.deeds.approach();
     }
 
     /// [`Entry::begin`] with a text that comes again, `number` of [`Entry::new_text`].
@@ -201,7 +193,6 @@ impl Entry {
         if self.info_text.load(Relaxed) == number && text.len() <= INFO_WORDS * 8 {
             self.activity.store(activity as u8, Relaxed);
             self.since_ns.store(now_ns, Relaxed);
-            self.approach_end();
             // The words have it still.
             return self.info_len.store(text.len() as u32, Relaxed);
         }

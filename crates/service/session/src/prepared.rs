@@ -155,7 +155,6 @@ impl Session {
     pub fn execute_prepared(&mut self, s: &mut Prepared, values: &mut dyn Values, reply: &mut dyn Reply) {
         let started = self.state.running.clock.ns;
         self.entry.begin_again(Activity::Execute, started, &s.text, s.text_number);
-        s.instance().iter().for_each(|i| i.approach());
         if kinds::of(&s.statement).keeps_diagnostics {
             self.running.diagnostics.warnings.keep()
         } else {
