@@ -557,6 +557,11 @@ impl<'p> Aggregation<'p> {
         Ok((put_aside, keys_aside))
     }
 
+    /// MySQL makes a temporary table of the groups. What it sorts for DISTINCT alone is none.
+    fn makes_table(&self) -> bool {
+        !self.plan.streaming && !self.plan.groups.is_empty()
+    }
+
     /// Memory is full: no new groups, no new keys of DISTINCT aggregates.
     fn overflow(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
         // What still grows cannot go to disk.
@@ -564,7 +569,10 @@ impl<'p> Aggregation<'p> {
         if std::mem::replace(&mut self.full, true) {
             return Ok(());
         }
-        gannet_telemetry::count(Counter::CreatedTmpDiskTables);
+        // Partitions that do not fit either are parts of the same table.
+        if self.makes_table() && self.levels == MAX_LEVEL {
+            gannet_telemetry::count(Counter::CreatedTmpDiskTables);
+        }
         let unordered = |a: &Aggregate| a.distinct && a.order.is_empty();
         if self.plan.aggregates.iter().any(unordered) {
             self.distinct_aside = Some(Partitions::new(cx)?);
@@ -762,7 +770,7 @@ fn add_row<'p>(state: &mut dyn Accumulator, columns: &[Column], row: usize, cx: 
 
 impl<'p> Operator<'p> for Aggregation<'p> {
     fn open(&mut self, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        if !self.plan.streaming && !self.plan.groups.is_empty() {
+        if self.makes_table() {
             gannet_telemetry::count(Counter::CreatedTmpTables);
         }
         self.reset(cx);

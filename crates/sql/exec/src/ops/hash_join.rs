@@ -28,7 +28,6 @@ use gannet_plan::{
     expr::{Comparison, Expr, ExprKind},
     physical::{HashKey, JoinKind},
 };
-use gannet_telemetry::Counter;
 use gannet_types::{Result, SqlType, ValueRef};
 use std::collections::VecDeque;
 
@@ -375,7 +374,6 @@ impl<'p> HashJoin<'p> {
 
     /// Moves the right side to partitions: the rows in the table and those still to come.
     fn divide_right(&mut self, mut first: VecDeque<Batch>, cx: &mut Cx<'_, 'p>) -> Result<()> {
-        gannet_telemetry::count(Counter::CreatedTmpDiskTables);
         let mut parts = Partitions::new(cx)?;
         for batch in std::mem::take(&mut self.table.rows) {
             self.divide(true, &batch, &mut parts, None, cx)?;

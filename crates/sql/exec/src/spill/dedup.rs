@@ -83,7 +83,10 @@ impl Dedup {
         }
         cx.hold(bytes);
         if cx.over(self.held) {
-            gannet_telemetry::count(Counter::CreatedTmpDiskTables);
+            // Partitions that do not fit either are parts of the same table.
+            if levels == MAX_LEVEL {
+                gannet_telemetry::count(Counter::CreatedTmpDiskTables);
+            }
             self.aside = Some(Partitions::new(cx)?);
         }
         Ok(true)
