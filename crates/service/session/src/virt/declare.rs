@@ -65,7 +65,8 @@ enum Kind {
     /// With a length.
     Sized(TypeId, u32),
     Temporal(TypeId, u8),
-    Decimal(u32, u8),
+    /// With a length and digits behind the point.
+    Scaled(TypeId, u32, u8),
     Members(TypeId, &'static [&'static str]),
 }
 
@@ -94,6 +95,11 @@ impl Spec {
     /// Compared as utf8mb3_bin.
     pub(super) const fn bin(self) -> Self {
         self.collated(CollationId::UTF8MB3_BIN)
+    }
+
+    /// In utf8mb3, compared as utf8mb3_general_ci.
+    pub(super) const fn utf8mb3(self) -> Self {
+        self.collated(CollationId::UTF8MB3_GENERAL_CI)
     }
 
     /// In ascii.
@@ -129,7 +135,7 @@ impl Spec {
             Kind::Unsigned(id) => SqlType::new(id).unsigned(),
             Kind::Sized(id, length) => SqlType { length, ..SqlType::new(id) },
             Kind::Temporal(id, digits) => SqlType::temporal(id, digits),
-            Kind::Decimal(length, scale) => SqlType { length, scale, ..SqlType::new(TypeId::Decimal) },
+            Kind::Scaled(id, length, scale) => SqlType { length, scale, ..SqlType::new(id) },
             Kind::Members(id, names) => {
                 let names = names.iter().map(|n| (*n).into()).collect();
                 SqlType::enumeration(id, Arc::new(Members::new(names, collation)))
@@ -176,6 +182,7 @@ pub(super) const UINT: Spec = of(Kind::Unsigned(TypeId::Int));
 pub(super) const SMALLINT: Spec = of(Kind::Plain(TypeId::SmallInt));
 pub(super) const USMALLINT: Spec = of(Kind::Unsigned(TypeId::SmallInt));
 pub(super) const UMEDIUMINT: Spec = of(Kind::Unsigned(TypeId::MediumInt));
+pub(super) const TINYINT: Spec = of(Kind::Plain(TypeId::TinyInt));
 pub(super) const UTINYINT: Spec = of(Kind::Unsigned(TypeId::TinyInt));
 pub(super) const FLOAT: Spec = of(Kind::Plain(TypeId::Float));
 pub(super) const DOUBLE: Spec = of(Kind::Plain(TypeId::Double));
@@ -189,7 +196,7 @@ pub(super) const DATETIME: Spec = of(Kind::Temporal(TypeId::DateTime, 0));
 /// What MySQL declares without ever having a value for it.
 pub(super) const ABSENT: Spec = of(Kind::Sized(TypeId::Binary, 0));
 /// Seconds and microseconds.
-pub(super) const SECONDS: Spec = of(Kind::Decimal(9, 6));
+pub(super) const SECONDS: Spec = of(Kind::Scaled(TypeId::Decimal, 9, 6));
 pub(super) const N_Y: Spec = enumeration(&["N", "Y"]);
 pub(super) const YES_NO: Spec = enumeration(&["YES", "NO"]);
 /// `sql_mode` as the dictionary keeps it.
@@ -236,6 +243,11 @@ pub(super) const fn varchar(n: u32) -> Spec {
 /// CHAR.
 pub(super) const fn fixed(n: u32) -> Spec {
     of(Kind::Char(n))
+}
+
+/// DOUBLE that shows `scale` digits behind the point.
+pub(super) const fn double(length: u32, scale: u8) -> Spec {
+    of(Kind::Scaled(TypeId::Double, length, scale))
 }
 
 /// TINYINT with a display width.

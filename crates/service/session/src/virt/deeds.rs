@@ -2,7 +2,7 @@
 //! errors and status variables by the same; latencies.
 
 use super::columns::*;
-use super::declare::{Columns, DOUBLE, INT, NAME, TEXT, UBIGINT, UINT, enumeration, fixed, timestamp, varchar};
+use super::declare::{Columns, INT, NAME, TEXT, UBIGINT, UINT, double, enumeration, fixed, timestamp, varchar};
 use super::runtime::{ps, visible, worked};
 use super::{Emit, Equals, maybe, member, micros, seconds, text};
 use crate::state::State;
@@ -33,7 +33,7 @@ const BUCKETS: Columns = &[
     ("BUCKET_TIMER_HIGH", COUNT),
     ("COUNT_BUCKET", COUNT),
     ("COUNT_BUCKET_AND_LOWER", COUNT),
-    ("BUCKET_QUANTILE", DOUBLE.not_null()),
+    ("BUCKET_QUANTILE", double(7, 6).not_null()),
 ];
 
 tables! {

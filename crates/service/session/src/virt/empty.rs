@@ -1,7 +1,8 @@
 //! Tables of MySQL that are truly empty here, because nothing of what they list exists; and `servers`.
 
 use super::declare::{
-    BIGINT, DOUBLE, INT, JSON, LONGTEXT, NAME, UBIGINT, UINT, UTINYINT, enumeration, fixed, timestamp, tinyint, varchar,
+    BIGINT, DOUBLE, INT, JSON, LONGTEXT, NAME, TEXT, UBIGINT, UINT, UTINYINT, enumeration, fixed, timestamp, tinyint,
+    varchar,
 };
 use super::{Emit, Equals};
 use crate::state::State;
@@ -117,21 +118,24 @@ tables! {
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
     keyring_keys by no_rows {
-        KEY_ID: varchar(255).not_null(), KEY_OWNER: varchar(255), BACKEND_KEY_ID: varchar(255),
+        KEY_ID: varchar(255).utf8mb4_bin().not_null(), KEY_OWNER: varchar(255).utf8mb4_bin(),
+        BACKEND_KEY_ID: varchar(255).utf8mb4_bin(),
     }
     replication_group_member_stats by no_rows {
-        CHANNEL_NAME: fixed(64).not_null(), VIEW_ID: fixed(60).not_null(), MEMBER_ID: fixed(36).not_null(),
+        CHANNEL_NAME: fixed(64).not_null(), VIEW_ID: fixed(60).utf8mb4_bin().not_null(),
+        MEMBER_ID: fixed(36).utf8mb4_bin().not_null(),
         COUNT_TRANSACTIONS_IN_QUEUE: UBIGINT.not_null(), COUNT_TRANSACTIONS_CHECKED: UBIGINT.not_null(),
         COUNT_CONFLICTS_DETECTED: UBIGINT.not_null(), COUNT_TRANSACTIONS_ROWS_VALIDATING: UBIGINT.not_null(),
-        TRANSACTIONS_COMMITTED_ALL_MEMBERS: LONGTEXT.not_null(), LAST_CONFLICT_FREE_TRANSACTION: LONGTEXT.not_null(),
+        TRANSACTIONS_COMMITTED_ALL_MEMBERS: LONGTEXT.not_null(), LAST_CONFLICT_FREE_TRANSACTION: TEXT.not_null(),
         COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE: UBIGINT.not_null(),
         COUNT_TRANSACTIONS_REMOTE_APPLIED: UBIGINT.not_null(), COUNT_TRANSACTIONS_LOCAL_PROPOSED: UBIGINT.not_null(),
         COUNT_TRANSACTIONS_LOCAL_ROLLBACK: UBIGINT.not_null(),
     }
     replication_group_members by no_rows {
-        CHANNEL_NAME: fixed(64).not_null(), MEMBER_ID: fixed(36).not_null(), MEMBER_HOST: fixed(255).not_null(),
-        MEMBER_PORT: INT, MEMBER_STATE: fixed(64).not_null(), MEMBER_ROLE: fixed(64).not_null(),
-        MEMBER_VERSION: fixed(64).not_null(), MEMBER_COMMUNICATION_STACK: fixed(64).not_null(),
+        CHANNEL_NAME: fixed(64).not_null(), MEMBER_ID: fixed(36).utf8mb4_bin().not_null(),
+        MEMBER_HOST: fixed(255).ascii().not_null(), MEMBER_PORT: INT, MEMBER_STATE: fixed(64).utf8mb4_bin().not_null(),
+        MEMBER_ROLE: fixed(64).utf8mb4_bin().not_null(), MEMBER_VERSION: fixed(64).utf8mb4_bin().not_null(),
+        MEMBER_COMMUNICATION_STACK: fixed(64).utf8mb4_bin().not_null(),
     }
     clone_status by no_rows {
         ID: INT, PID: INT, STATE: fixed(16), BEGIN_TIME: timestamp(3), END_TIME: timestamp(3), SOURCE: varchar(512),

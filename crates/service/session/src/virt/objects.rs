@@ -1,11 +1,13 @@
 //! performance_schema: sockets, handles of tables, timers, threads that may be, channels of TLS, the logs' positions.
 
 use super::columns::*;
-use super::declare::{BIGINT, INT, JSON, LONGTEXT, NAME, UBIGINT, UINT, YES_NO, enumeration, fixed, tinyint, varchar};
+use super::declare::{
+    BIGINT, INT, JSON, LONGTEXT, NAME, TINYINT, UBIGINT, UINT, YES_NO, enumeration, fixed, set, varchar,
+};
 use super::deeds::timed;
 use super::performance::background;
 use super::runtime::visible;
-use super::{Emit, Equals, maybe, member, text};
+use super::{Emit, Equals, maybe, member, members, text};
 use crate::state::State;
 use gannet_core::Core;
 use gannet_core::accounts::Privilege;
@@ -28,7 +30,7 @@ tables! {
     }
     setup_threads by setup_threads {
         NAME: varchar(128).not_null(), ENABLED: YES_NO.not_null(), HISTORY: YES_NO.not_null(),
-        PROPERTIES: varchar(96).not_null(), VOLATILITY: INT.not_null(), DOCUMENTATION: LONGTEXT,
+        PROPERTIES: set(&["singleton", "user"]).not_null(), VOLATILITY: INT.not_null(), DOCUMENTATION: LONGTEXT,
     }
     socket_instances by sockets {
         EVENT_NAME: varchar(128).not_null(), OBJECT_INSTANCE_BEGIN: COUNT, THREAD_ID: UBIGINT,
@@ -53,7 +55,7 @@ tables! {
     }
     innodb_redo_log_files by redo_files {
         FILE_ID: BIGINT.not_null(), FILE_NAME: varchar(2000).not_null(), START_LSN: BIGINT.not_null(),
-        END_LSN: BIGINT.not_null(), SIZE_IN_BYTES: BIGINT.not_null(), IS_FULL: tinyint(1).not_null(),
+        END_LSN: BIGINT.not_null(), SIZE_IN_BYTES: BIGINT.not_null(), IS_FULL: TINYINT.not_null(),
         CONSUMER_LEVEL: INT.not_null(),
     }
     log_status by log_status {
@@ -78,7 +80,14 @@ fn setup_threads(_: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     names.dedup();
     for name in names {
         let yes = |c: &'static str| member("setup_threads", c, "YES");
-        emit(&[text(&name), yes("ENABLED"), yes("HISTORY"), text(""), Value::Int(0), Value::Null])?;
+        emit(&[
+            text(&name),
+            yes("ENABLED"),
+            yes("HISTORY"),
+            members("setup_threads", "PROPERTIES", &[]),
+            Value::Int(0),
+            Value::Null,
+        ])?;
     }
     Ok(())
 }

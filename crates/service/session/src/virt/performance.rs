@@ -1,11 +1,11 @@
 //! performance_schema: threads, locks, what is set up, which accounts were connected.
 
-use super::declare::{BIGINT, INT, LONGBLOB, LONGTEXT, NAME, UBIGINT, YES_NO, enumeration, fixed, varchar};
+use super::declare::{BIGINT, INT, LONGBLOB, LONGTEXT, NAME, Spec, UBIGINT, YES_NO, enumeration, fixed, set, varchar};
 use super::locks::{data_lock_waits, data_locks};
 use super::runtime::{process_row, visible};
 use super::sockets::SOCKET;
 use super::usage::TABLE;
-use super::{Emit, Equals, maybe, member, text};
+use super::{Emit, Equals, maybe, member, members, text};
 use crate::scheduler::SCHEDULER;
 use crate::state::State;
 use gannet_core::Core;
@@ -20,11 +20,15 @@ use gannet_exec::spill::Figures;
 use gannet_telemetry::{Event, Stage};
 use gannet_types::{Result, Value};
 
+/// What MySQL says of instruments.
+const PROPERTIES: Spec =
+    set(&["singleton", "progress", "user", "global_statistics", "mutable", "controlled_by_default"]);
+
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
     threads by threads {
         THREAD_ID: UBIGINT.not_null(), NAME: varchar(128).not_null(), TYPE: varchar(10).not_null(),
-        PROCESSLIST_ID: UBIGINT, PROCESSLIST_USER: varchar(32).utf8mb4_bin(), PROCESSLIST_HOST: varchar(255).ascii(),
+        PROCESSLIST_ID: UBIGINT, PROCESSLIST_USER: varchar(32), PROCESSLIST_HOST: varchar(255).ascii(),
         PROCESSLIST_DB: NAME, PROCESSLIST_COMMAND: varchar(16), PROCESSLIST_TIME: BIGINT, PROCESSLIST_STATE: NAME,
         PROCESSLIST_INFO: LONGTEXT, PARENT_THREAD_ID: UBIGINT, ROLE: NAME, INSTRUMENTED: YES_NO.not_null(),
         HISTORY: YES_NO.not_null(), CONNECTION_TYPE: varchar(16), THREAD_OS_ID: UBIGINT, RESOURCE_GROUP: NAME,
@@ -61,8 +65,8 @@ tables! {
         NAME: NAME.not_null(), ENABLED: YES_NO.not_null(),
     }
     setup_instruments by setup_instruments {
-        NAME: varchar(128).not_null(), ENABLED: YES_NO.not_null(), TIMED: YES_NO, PROPERTIES: varchar(96).not_null(),
-        FLAGS: varchar(96), VOLATILITY: INT.not_null(), DOCUMENTATION: LONGTEXT,
+        NAME: varchar(128).not_null(), ENABLED: YES_NO.not_null(), TIMED: YES_NO, PROPERTIES: PROPERTIES.not_null(),
+        FLAGS: set(&["controlled"]), VOLATILITY: INT.not_null(), DOCUMENTATION: LONGTEXT,
     }
     setup_objects by setup_objects, reset by forget_objects {
         OBJECT_TYPE: enumeration(OBJECTS).not_null().or("TABLE"), OBJECT_SCHEMA: NAME.or("%"),
@@ -267,16 +271,18 @@ pub(super) fn setup_instruments(state: &mut State, _: &Equals<'_>, emit: Emit<'_
     let waited = |event: &Event| !matches!(event, Event::Wait(wait) if wait.is_of_file());
     let waits = Event::all().filter(waited).map(Event::name).chain([SOCKET, TABLE]).map(|name| (name.to_owned(), true));
     let statements = Kind::all().map(|kind| (kind.name(), setup.is_on(kind)));
+    let properties = |names: &[String]| members("setup_instruments", "PROPERTIES", names);
     for (name, on) in
         waits.chain(statements).chain([("transaction".into(), setup.transactions()), ("error".into(), true)])
     {
         let timed = if name == "error" { Value::Null } else { flag(on) };
-        emit(&[text(&name), flag(on), timed, text(""), Value::Null, Value::Int(0), Value::Null])?;
+        emit(&[text(&name), flag(on), timed, properties(&[]), Value::Null, Value::Int(0), Value::Null])?;
     }
+    let progress = properties(&["progress".to_owned()]);
     for stage in Stage::ALL {
         let (enabled, timed) = state.server.registry.consumers.stages.switches(*stage);
         let [enabled, timed] = [enabled, timed].map(flag);
-        emit(&[text(stage.name()), enabled, timed, text("progress"), Value::Null, Value::Int(0), Value::Null])?;
+        emit(&[text(stage.name()), enabled, timed, progress.clone(), Value::Null, Value::Int(0), Value::Null])?;
     }
     Ok(())
 }

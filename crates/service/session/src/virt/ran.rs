@@ -26,7 +26,7 @@ const STATEMENTS: Columns = &[
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
     events_statements_summary_by_program by programs, reset by forget {
-        OBJECT_TYPE: enumeration(OBJECTS),
+        OBJECT_TYPE: enumeration(OBJECTS).not_null(),
         OBJECT_SCHEMA: NAME.not_null(), OBJECT_NAME: NAME.not_null(),
     } + TIMED + STATEMENTS + STATEMENT_SUMS
 }

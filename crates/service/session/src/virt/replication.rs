@@ -1,7 +1,7 @@
 //! Tables about the binary log and replicas.
 
 use super::declare::{
-    BIGINT, BLOB, DOUBLE, FLOAT, INT, JSON, LONGTEXT, NAME, SMALLINT, Spec, TEXT, UBIGINT, UINT, UTINYINT, YES_NO,
+    BIGINT, BLOB, FLOAT, INT, JSON, LONGTEXT, NAME, SMALLINT, Spec, TEXT, UBIGINT, UINT, UTINYINT, YES_NO, double,
     enumeration, fixed, timestamp, tinyint, varchar,
 };
 use super::empty::no_rows;
@@ -27,24 +27,25 @@ tables! {
     }
     replication_connection_configuration by connection_configuration {
         CHANNEL_NAME: fixed(64).not_null(), HOST: fixed(255).ascii().not_null(), PORT: INT.not_null(),
-        USER: fixed(32).utf8mb4_bin().not_null(), NETWORK_INTERFACE: fixed(60).not_null(),
+        USER: fixed(32).utf8mb4_bin().not_null(), NETWORK_INTERFACE: fixed(60).utf8mb4_bin().not_null(),
         AUTO_POSITION: enumeration(&["1", "0"]).not_null(), SSL_ALLOWED: ALLOWED,
-        SSL_CA_FILE: varchar(255).not_null(), SSL_CA_PATH: varchar(255).not_null(),
-        SSL_CERTIFICATE: varchar(255).not_null(), SSL_CIPHER: varchar(255).not_null(),
-        SSL_KEY: varchar(255).not_null(), SSL_VERIFY_SERVER_CERTIFICATE: YES_NO.not_null(),
+        SSL_CA_FILE: varchar(512).not_null(), SSL_CA_PATH: varchar(512).not_null(),
+        SSL_CERTIFICATE: varchar(512).not_null(), SSL_CIPHER: varchar(512).not_null(),
+        SSL_KEY: varchar(512).not_null(), SSL_VERIFY_SERVER_CERTIFICATE: YES_NO.not_null(),
         SSL_CRL_FILE: varchar(255).not_null(), SSL_CRL_PATH: varchar(255).not_null(),
         CONNECTION_RETRY_INTERVAL: INT.not_null(), CONNECTION_RETRY_COUNT: UBIGINT.not_null(),
-        HEARTBEAT_INTERVAL: DOUBLE.not_null(), TLS_VERSION: varchar(255).not_null(),
+        HEARTBEAT_INTERVAL: double(10, 3).not_null(), TLS_VERSION: varchar(255).not_null(),
         PUBLIC_KEY_PATH: varchar(512).not_null(), GET_PUBLIC_KEY: YES_NO.not_null(),
-        NETWORK_NAMESPACE: varchar(64).not_null(), COMPRESSION_ALGORITHM: fixed(64).not_null(),
-        ZSTD_COMPRESSION_LEVEL: INT.not_null(), TLS_CIPHERSUITES: TEXT,
+        NETWORK_NAMESPACE: varchar(64).not_null(), COMPRESSION_ALGORITHM: fixed(64).utf8mb4_bin().not_null(),
+        ZSTD_COMPRESSION_LEVEL: INT.not_null(), TLS_CIPHERSUITES: TEXT.bin(),
         SOURCE_CONNECTION_AUTO_FAILOVER: enumeration(&["1", "0"]).not_null(),
         GTID_ONLY: enumeration(&["1", "0"]).not_null(),
     }
     replication_connection_status by connection_status {
-        CHANNEL_NAME: fixed(64).not_null(), GROUP_NAME: fixed(36).not_null(), SOURCE_UUID: fixed(36).not_null(),
+        CHANNEL_NAME: fixed(64).not_null(), GROUP_NAME: fixed(36).utf8mb4_bin().not_null(),
+        SOURCE_UUID: fixed(36).utf8mb4_bin().not_null(),
         THREAD_ID: UBIGINT, SERVICE_STATE: enumeration(&["ON", "OFF", "CONNECTING"]).not_null(),
-        COUNT_RECEIVED_HEARTBEATS: UBIGINT.not_null(), LAST_HEARTBEAT_TIMESTAMP: timestamp(6).not_null(),
+        COUNT_RECEIVED_HEARTBEATS: UBIGINT.not_null().empty(), LAST_HEARTBEAT_TIMESTAMP: timestamp(6).not_null(),
         RECEIVED_TRANSACTION_SET: LONGTEXT.not_null(), LAST_ERROR_NUMBER: INT.not_null(),
         LAST_ERROR_MESSAGE: varchar(1024).not_null(), LAST_ERROR_TIMESTAMP: timestamp(6).not_null(),
         LAST_QUEUED_TRANSACTION: fixed(90), LAST_QUEUED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
@@ -60,20 +61,20 @@ tables! {
         REMAINING_DELAY: UINT, COUNT_TRANSACTIONS_RETRIES: UBIGINT.not_null(),
     }
     replication_applier_configuration by applier_configuration {
-        CHANNEL_NAME: fixed(64).not_null(), DESIRED_DELAY: INT.not_null(), PRIVILEGE_CHECKS_USER: LONGTEXT,
+        CHANNEL_NAME: fixed(64).not_null(), DESIRED_DELAY: INT.not_null(), PRIVILEGE_CHECKS_USER: TEXT.bin(),
         REQUIRE_ROW_FORMAT: YES_NO.not_null(),
         REQUIRE_TABLE_PRIMARY_KEY_CHECK: enumeration(&["STREAM", "ON", "OFF", "GENERATE"]).not_null(),
         ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_TYPE: enumeration(&["OFF", "LOCAL", "UUID"]).not_null(),
-        ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_VALUE: LONGTEXT,
+        ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_VALUE: TEXT.bin(),
     }
     replication_applier_status_by_coordinator by coordinator {
         CHANNEL_NAME: fixed(64).not_null(), THREAD_ID: UBIGINT, SERVICE_STATE: enumeration(&["ON", "OFF"]).not_null(),
         LAST_ERROR_NUMBER: INT.not_null(), LAST_ERROR_MESSAGE: varchar(1024).not_null(),
-        LAST_ERROR_TIMESTAMP: timestamp(6).not_null(), LAST_PROCESSED_TRANSACTION: fixed(57),
+        LAST_ERROR_TIMESTAMP: timestamp(6).not_null(), LAST_PROCESSED_TRANSACTION: fixed(90),
         LAST_PROCESSED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
         LAST_PROCESSED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
         LAST_PROCESSED_TRANSACTION_START_BUFFER_TIMESTAMP: timestamp(6).not_null(),
-        LAST_PROCESSED_TRANSACTION_END_BUFFER_TIMESTAMP: timestamp(6).not_null(), PROCESSING_TRANSACTION: fixed(57),
+        LAST_PROCESSED_TRANSACTION_END_BUFFER_TIMESTAMP: timestamp(6).not_null(), PROCESSING_TRANSACTION: fixed(90),
         PROCESSING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
         PROCESSING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
         PROCESSING_TRANSACTION_START_BUFFER_TIMESTAMP: timestamp(6).not_null(),
@@ -82,11 +83,11 @@ tables! {
         CHANNEL_NAME: fixed(64).not_null(), WORKER_ID: UBIGINT.not_null(), THREAD_ID: UBIGINT,
         SERVICE_STATE: enumeration(&["ON", "OFF"]).not_null(), LAST_ERROR_NUMBER: INT.not_null(),
         LAST_ERROR_MESSAGE: varchar(1024).not_null(), LAST_ERROR_TIMESTAMP: timestamp(6).not_null(),
-        LAST_APPLIED_TRANSACTION: fixed(57),
+        LAST_APPLIED_TRANSACTION: fixed(90),
         LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
         LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
         LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP: timestamp(6).not_null(),
-        LAST_APPLIED_TRANSACTION_END_APPLY_TIMESTAMP: timestamp(6).not_null(), APPLYING_TRANSACTION: fixed(57),
+        LAST_APPLIED_TRANSACTION_END_APPLY_TIMESTAMP: timestamp(6).not_null(), APPLYING_TRANSACTION: fixed(90),
         APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP: timestamp(6).not_null(),
         APPLYING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP: timestamp(6).not_null(),
         APPLYING_TRANSACTION_START_APPLY_TIMESTAMP: timestamp(6).not_null(),
@@ -105,11 +106,12 @@ tables! {
             "STARTUP_OPTIONS", "CHANGE_REPLICATION_FILTER", "STARTUP_OPTIONS_FOR_CHANNEL",
             "CHANGE_REPLICATION_FILTER_FOR_CHANNEL",
         ]).not_null(),
-        ACTIVE_SINCE: timestamp(6).not_null(), COUNTER: UBIGINT.not_null(),
+        ACTIVE_SINCE: timestamp(6).not_null(), COUNTER: UBIGINT.not_null().empty(),
     }
     replication_asynchronous_connection_failover by failover {
-        CHANNEL_NAME: fixed(64).not_null(), HOST: fixed(255).ascii().not_null(), PORT: INT.not_null(),
-        NETWORK_NAMESPACE: fixed(64), WEIGHT: UINT.not_null(), MANAGED_NAME: fixed(64).not_null(),
+        CHANNEL_NAME: fixed(64).utf8mb3().not_null(), HOST: fixed(255).ascii().not_null(), PORT: INT.not_null(),
+        NETWORK_NAMESPACE: fixed(64), WEIGHT: UINT.not_null(),
+        MANAGED_NAME: fixed(64).utf8mb3().not_null().empty(),
     }
     replication_applier_global_filters by global_filters {
         FILTER_NAME: fixed(64).not_null(), FILTER_RULE: LONGTEXT.not_null(),

@@ -53,7 +53,7 @@ tables! {
     }
     variables_info by variables_info {
         VARIABLE_NAME: NAME.not_null(),
-        VARIABLE_SOURCE: enumeration(&["COMPILED", "GLOBAL", "SERVER", "EXPLICIT", "EXTRA", "USER", "LOGIN", "COMMAND_LINE", "PERSISTED", "DYNAMIC"]),
+        VARIABLE_SOURCE: enumeration(&["COMPILED", "GLOBAL", "SERVER", "EXPLICIT", "EXTRA", "USER", "LOGIN", "COMMAND_LINE", "PERSISTED", "DYNAMIC"]).or("COMPILED"),
         VARIABLE_PATH: varchar(1024), MIN_VALUE: NAME, MAX_VALUE: NAME, SET_TIME: timestamp(6),
         SET_USER: fixed(32).utf8mb4_bin(), SET_HOST: fixed(255).ascii(),
     }
@@ -88,16 +88,16 @@ tables! {
         VARIABLE_NAME: NAME.not_null(), VARIABLE_VALUE: varchar(1024),
     }
     processlist by processlist_ps {
-        ID: UBIGINT.not_null(), USER: varchar(32).utf8mb4_bin(), HOST: varchar(261).ascii(), DB: NAME,
+        ID: UBIGINT.not_null(), USER: varchar(32), HOST: varchar(261).ascii(), DB: NAME,
         COMMAND: varchar(16), TIME: BIGINT, STATE: NAME, INFO: LONGTEXT,
         EXECUTION_ENGINE: enumeration(&["PRIMARY", "SECONDARY"]),
     }
     session_account_connect_attrs by account_attributes {
-        PROCESSLIST_ID: UBIGINT.not_null(), ATTR_NAME: varchar(32).not_null(), ATTR_VALUE: varchar(1024),
+        PROCESSLIST_ID: UBIGINT.not_null(), ATTR_NAME: varchar(32).utf8mb4_bin().not_null(), ATTR_VALUE: varchar(1024).utf8mb4_bin(),
         ORDINAL_POSITION: INT,
     }
     session_connect_attrs by attributes {
-        PROCESSLIST_ID: UBIGINT.not_null(), ATTR_NAME: varchar(32).not_null(), ATTR_VALUE: varchar(1024),
+        PROCESSLIST_ID: UBIGINT.not_null(), ATTR_NAME: varchar(32).utf8mb4_bin().not_null(), ATTR_VALUE: varchar(1024).utf8mb4_bin(),
         ORDINAL_POSITION: INT,
     }
 }
