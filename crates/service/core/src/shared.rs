@@ -74,6 +74,8 @@ pub struct Core {
     pub commit_gate: gannet_engine::lock::MdlObject,
     /// What definitions share, and LOCK INSTANCE FOR BACKUP has alone.
     pub backup_gate: gannet_engine::lock::MdlObject,
+    /// What a statement that changes accounts has alone, from reading them until they are written.
+    pub accounts_lock: gannet_engine::lock::MdlObject,
     pub stats: StatementStats,
     pub user_locks: UserLocks,
     pub timers: Timers,

@@ -221,7 +221,8 @@ pub(crate) fn change_grants(
     session.commit_implicitly()?;
     session.require_writable()?;
     let copy = copy_grant_table(session, table, true, reply)?;
-    let outcome = change_copy(session, statement, table, &values, reply);
+    let change = |s: &mut Session| change_copy(s, statement, table, &values, reply);
+    let outcome = super::accounts::alone(session, change);
     if outcome.is_err() {
         session.abandon_transaction();
     }

@@ -170,5 +170,5 @@ fn take_grants(session: &mut Session) -> Result<()> {
     }
     session.discard_dropped();
     outcome?;
-    grant_tables::replace_grants(session, collected)
+    super::accounts::alone(session, |session| grant_tables::replace_grants(session, collected))
 }

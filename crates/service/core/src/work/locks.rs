@@ -170,6 +170,25 @@ impl<'w> Locks<'w> {
             .for_each(|gate| self.owner.mdl_release(gate, MdlDuration::Statement));
     }
 
+    /// Accounts are changed by one session at a time: what it reads of them is what it changes. Behind the gates, which
+    /// nobody waits for while others wait for this.
+    pub fn take_accounts(&self) -> Result<()> {
+        self.pass_definition_gates()?;
+        let taken = self.take(self.core.accounts_lock, MdlMode::Exclusive, MdlDuration::Explicit);
+        taken.inspect_err(|_| self.leave_definition_gates())
+    }
+
+    /// Whether the session is the one that changes accounts.
+    pub fn has_accounts(&self) -> bool {
+        self.owner.mdl_mode(self.core.accounts_lock) == Some(MdlMode::Exclusive)
+    }
+
+    /// Others may change accounts.
+    pub fn leave_accounts(&self) {
+        self.owner.mdl_release(self.core.accounts_lock, MdlDuration::Explicit);
+        self.leave_definition_gates();
+    }
+
     /// UNLOCK TABLES does not concern it. Another session can be in the way of taking it again only for a moment.
     fn keep_instance(&mut self) {
         if std::mem::take(self.backup_locked) {

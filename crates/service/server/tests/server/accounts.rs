@@ -576,3 +576,44 @@ fn partial_revokes_are_enforced() {
     run(&mut root, "DROP USER v@localhost");
     run(&mut root, "SET GLOBAL partial_revokes = OFF");
 }
+
+/// Each session reads accounts and writes what follows: none writes over what another has written meanwhile.
+#[test]
+fn sessions_that_change_accounts_at_once_lose_nothing() {
+    let r = Running::start();
+    let mut root = r.connect();
+    run(&mut root, "CREATE USER shared@localhost");
+    run(&mut root, "CREATE DATABASE d");
+    let sessions: Vec<_> = (0..4).map(|n| (n, r.connect())).collect();
+    let change = |(n, mut c): (usize, Connection)| {
+        for round in 0..10 {
+            run(&mut c, &format!("CREATE USER own{n}@localhost"));
+            run(&mut c, &format!("GRANT SELECT ON d{n}_{round}.* TO shared@localhost"));
+            run(&mut c, &format!("RENAME USER own{n}@localhost TO other{n}@localhost"));
+            run(&mut c, &format!("GRANT SELECT ON *.* TO other{n}@localhost"));
+            run(&mut c, &format!("CREATE PROCEDURE d.p{n}() DO 1"));
+            run(&mut c, &format!("GRANT EXECUTE ON PROCEDURE d.p{n} TO other{n}@localhost"));
+            run(&mut c, &format!("DROP PROCEDURE d.p{n}"));
+            run(&mut c, &format!("DROP USER other{n}@localhost"));
+        }
+    };
+    std::thread::scope(|scope| sessions.into_iter().for_each(|session| _ = scope.spawn(move || change(session))));
+    let names = "SELECT COUNT(*) FROM mysql.user WHERE user LIKE 'own%' OR user LIKE 'other%'";
+    assert_eq!(one(&mut root, names), "0");
+    assert_eq!(one(&mut root, "SELECT COUNT(*) FROM mysql.db WHERE user = 'shared'"), "40");
+    // Whoever waits for others who change accounts ends with its connection, and holds nothing up.
+    run(&mut root, "FLUSH TABLES WITH READ LOCK");
+    assert_eq!(error(&mut root, "CREATE USER late@localhost"), 1223);
+    let mut waiting = r.connect();
+    let id = one(&mut waiting, "SELECT CONNECTION_ID()");
+    let waits = std::thread::spawn(move || error(&mut waiting, "CREATE USER late@localhost"));
+    let began = std::time::Instant::now();
+    let found = format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = {id} AND INFO LIKE 'CREATE%'");
+    while one(&mut root, &found) == "0" {
+        assert!(began.elapsed().as_secs() < 20);
+    }
+    run(&mut root, &format!("KILL QUERY {id}"));
+    assert_eq!(waits.join().unwrap(), 1317);
+    run(&mut root, "UNLOCK TABLES");
+    run(&mut root, "CREATE USER late@localhost");
+}
