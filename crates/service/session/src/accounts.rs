@@ -10,7 +10,7 @@ use gannet_core::accounts::nonce;
 use gannet_core::accounts::{Account, Grants, Name, Policy, Previous, Privilege, Privileges, Require, RoleGrant};
 use gannet_core::accounts::{Plugin, Secret};
 use gannet_core::vars::Live;
-use gannet_parser::ast::{self, AuthSecret, RoleSelection, Statement, UserOption};
+use gannet_parser::ast::{self, AuthSecret, RoleSelection, UserOption};
 use gannet_telemetry::{Counter, count};
 use gannet_types::{CollationId, ErrorCode, Result, SqlError, SqlType, Value, sql_err};
 use std::sync::Arc;
@@ -450,22 +450,6 @@ pub(crate) fn refuse_open(session: &Session, put: &[Arc<Account>]) -> Result<()>
     Ok(())
 }
 
-/// A statement that changes accounts.
-pub(crate) fn change(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
-    match statement {
-        Statement::User(s) => user_statement(session, s, reply),
-        Statement::DropUser { if_exists, users } => drop_users(session, *if_exists, users, false),
-        Statement::RenameUser(pairs) => rename_users(session, pairs),
-        Statement::SetPassword(s) => set_password(session, s, reply),
-        Statement::CreateRole { if_not_exists, roles } => create_roles(session, *if_not_exists, roles),
-        Statement::DropRole { if_exists, roles } => drop_users(session, *if_exists, roles, true),
-        Statement::SetDefaultRole { roles, users } => set_default_role(session, roles, users),
-        Statement::Grant(s) => super::grants::grant(session, s),
-        Statement::Revoke(s) => super::grants::revoke(session, s),
-        _ => Err(SqlError::internal("a statement that changes no account")),
-    }
-}
-
 /// Does what changes accounts. No other session changes any between reading and writing them.
 pub(crate) fn alone<T>(session: &mut Session, change: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
     session.work.locks().take_accounts()?;
@@ -474,8 +458,8 @@ pub(crate) fn alone<T>(session: &mut Session, change: impl FnOnce(&mut Session) 
     done
 }
 
-/// Writes accounts, which [`alone`] has read them for, behind the gates which FLUSH TABLES WITH READ LOCK and LOCK INSTANCE close. `words`: for the binary
-/// log.
+/// Writes accounts, which were read [`alone`], behind the gates which FLUSH TABLES WITH READ LOCK and LOCK INSTANCE
+/// close. `words`: for the binary log.
 pub(crate) fn write_accounts(
     session: &mut Session,
     words: Option<Words>,

@@ -6,8 +6,8 @@ use super::reply::{Done, Reply};
 use super::setup;
 use super::state::unsupported;
 use super::{
-    accounts, admin, branch, calls, components, diagnostics, events, explain, gtids, handler, help, key_caches, load,
-    locks, logged, logs, maintain, partitions, planning, prepared, privileges, programs, query, set, show,
+    accounts, admin, branch, calls, components, diagnostics, events, explain, grants, gtids, handler, help, key_caches,
+    load, locks, logged, logs, maintain, partitions, planning, prepared, privileges, programs, query, set, show,
     surroundings, temporary, transaction,
 };
 use gannet_catalog::{Gate, Words};
@@ -240,6 +240,22 @@ impl Session {
     }
 }
 
+/// A statement that changes accounts.
+fn change_accounts(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
+    match statement {
+        Statement::User(s) => accounts::user_statement(session, s, reply),
+        Statement::DropUser { if_exists, users } => accounts::drop_users(session, *if_exists, users, false),
+        Statement::RenameUser(pairs) => accounts::rename_users(session, pairs),
+        Statement::SetPassword(s) => accounts::set_password(session, s, reply),
+        Statement::CreateRole { if_not_exists, roles } => accounts::create_roles(session, *if_not_exists, roles),
+        Statement::DropRole { if_exists, roles } => accounts::drop_users(session, *if_exists, roles, true),
+        Statement::SetDefaultRole { roles, users } => accounts::set_default_role(session, roles, users),
+        Statement::Grant(s) => grants::grant(session, s),
+        Statement::Revoke(s) => grants::revoke(session, s),
+        _ => Err(gannet_types::SqlError::internal("a statement that changes no account")),
+    }
+}
+
 /// Does what the kind of statement does.
 fn perform_now(session: &mut Session, statement: &Statement, reply: &mut dyn Reply) -> Result<Done> {
     match statement {
@@ -267,7 +283,7 @@ fn perform_now(session: &mut Session, statement: &Statement, reply: &mut dyn Rep
         | Statement::DropRole { .. }
         | Statement::SetDefaultRole { .. }
         | Statement::Grant(_)
-        | Statement::Revoke(_) => accounts::alone(session, |session| accounts::change(session, statement, reply)),
+        | Statement::Revoke(_) => accounts::alone(session, |session| change_accounts(session, statement, reply)),
         Statement::SetRole(roles) => accounts::set_role(session, roles),
         Statement::Flush(s) => session.flush(&s.targets),
         Statement::Storage(s) if s.object == ast::StorageObject::Instance => admin::alter_instance(session, s),
