@@ -97,7 +97,7 @@ impl Seen {
 pub type Attributes = Vec<(Box<[u8]>, Value)>;
 
 /// What functions and variables say of the statement before.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Before {
     /// `FOUND_ROWS()`
     pub found_rows: u64,
@@ -107,12 +107,6 @@ pub struct Before {
     pub warnings: u64,
     /// `@@error_count`
     pub errors: u64,
-}
-
-impl Default for Before {
-    fn default() -> Self {
-        Before { found_rows: 0, row_count: 0, warnings: 0, errors: 0 }
-    }
 }
 
 impl Before {
