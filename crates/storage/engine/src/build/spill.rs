@@ -48,7 +48,7 @@ impl SortSpace {
     }
 }
 
-/// An entry that a [`Merge`] delivers.
+/// An entry that a merge delivers.
 #[derive(Clone, Copy, Debug)]
 pub struct Item<'a> {
     /// Its key.
