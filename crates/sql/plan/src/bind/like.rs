@@ -35,16 +35,20 @@ impl Binder<'_> {
             }
             // NULL is no other escape than there is without the clause.
             if !matches!(escape.expr.kind, ExprKind::Literal(Value::Null)) {
-                let backslash = Bound::new(crate::make::constant(Value::text("\\")));
-                args.push(if escape.ty().nullable {
-                    self.call_named("IFNULL", vec![escape, backslash])?
-                } else {
-                    escape
-                });
+                args.push(if escape.ty().nullable { self.or_backslash(escape)? } else { escape });
             }
         }
         let like = self.call_named("LIKE", args)?;
         Ok(if negated { Bound::new(fold::simplify(not(like.expr))) } else { like })
+    }
+
+    /// An escape that may be NULL, and is the backslash then: one of the same collation, with which it mixes.
+    fn or_backslash(&mut self, escape: Bound) -> Result<Bound> {
+        let text = escape.ty().id.is_string();
+        let collation = if text { escape.ty().collation } else { gannet_types::CollationId::DEFAULT };
+        let backslash = collation.charset().ascii(b"\\");
+        let backslash = Bound::new(crate::make::constant(Value::Str((&*backslash).into(), collation)));
+        self.call_named("IFNULL", vec![escape, backslash])
     }
 }
 
