@@ -677,7 +677,7 @@ fn options_and_tables_say_what_is() {
     let Address::Tcp(host, port) = s.tcp() else { panic!("TCP") };
     let columns = "CHANNEL_NAME, HOST, PORT, USER, AUTO_POSITION, SSL_ALLOWED, CONNECTION_RETRY_INTERVAL, \
                    CONNECTION_RETRY_COUNT, HEARTBEAT_INTERVAL, GET_PUBLIC_KEY, GTID_ONLY";
-    let want = format!("|{host}|{port}|reader|1|NO|1|7|0.05|YES|0");
+    let want = format!("|{host}|{port}|reader|1|NO|1|7|0.050|YES|0");
     assert_eq!(read(&mut q, columns, "connection_configuration"), [want]);
     assert_eq!(status(&mut q, "Get_Source_public_key"), "1");
     let (uuid, executed) = (one(&mut c, "SELECT @@server_uuid"), one(&mut c, "SELECT @@gtid_executed"));

@@ -27,32 +27,32 @@ fn heartbeats_come_twice_as_often_as_they_must() {
     let following = Following::start(without_log);
     let mut q = following.r.connect();
     run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = 1");
-    assert_eq!(heartbeat(&mut q), "30");
+    assert_eq!(heartbeat(&mut q), "30.000");
     assert_eq!(warnings(&mut q, "SET GLOBAL replica_net_timeout = 30"), "");
     assert_eq!(warnings(&mut q, "SET GLOBAL slave_net_timeout = 7"), "Warning 1287, Warning 1704");
     // What is there stays, until another source is named.
-    assert_eq!(heartbeat(&mut q), "30");
+    assert_eq!(heartbeat(&mut q), "30.000");
     run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_USER = 'u'");
-    assert_eq!(heartbeat(&mut q), "30");
+    assert_eq!(heartbeat(&mut q), "30.000");
     run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_PORT = 2");
-    assert_eq!(heartbeat(&mut q), "3.5");
+    assert_eq!(heartbeat(&mut q), "3.500");
     for (period, warns, is) in [
-        ("7", "", "7"),
+        ("7", "", "7.000"),
         ("7.001", "Warning 1704", "7.001"),
-        ("0.0005", "Warning 1703", "0"),
+        ("0.0005", "Warning 1703", "0.000"),
         ("0.001", "", "0.001"),
         ("0.029", "", "0.029"),
-        ("0", "", "0"),
-        ("4294967", "Warning 1704", "4294967"),
+        ("0", "", "0.000"),
+        ("4294967", "Warning 1704", "4294967.000"),
     ] {
         let sql = format!("CHANGE REPLICATION SOURCE TO SOURCE_HEARTBEAT_PERIOD = {period}");
         assert_eq!((warnings(&mut q, &sql).as_str(), heartbeat(&mut q).as_str()), (warns, is), "{period}");
     }
     assert_eq!(error(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_HEARTBEAT_PERIOD = 4294967.1"), 1624);
     run(&mut q, "RESET REPLICA");
-    assert_eq!(heartbeat(&mut q), "3.5");
+    assert_eq!(heartbeat(&mut q), "3.500");
     run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_HEARTBEAT_PERIOD = 0, SOURCE_HOST = 'localhost'");
-    assert_eq!(heartbeat(&mut q), "0");
+    assert_eq!(heartbeat(&mut q), "0.000");
 }
 
 /// What stands between a replica and its source: passes bytes on, or keeps those of connections that are there, and
