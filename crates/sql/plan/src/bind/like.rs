@@ -35,21 +35,21 @@ impl Binder<'_> {
             }
             // NULL is no other escape than there is without the clause.
             if !matches!(escape.expr.kind, ExprKind::Literal(Value::Null)) {
-                args.push(if escape.ty().nullable { self.or_backslash(escape)? } else { escape });
+                args.push(if escape.ty().nullable { or_backslash(self, escape)? } else { escape });
             }
         }
         let like = self.call_named("LIKE", args)?;
         Ok(if negated { Bound::new(fold::simplify(not(like.expr))) } else { like })
     }
+}
 
-    /// An escape that may be NULL, and is the backslash then: one of the same collation, with which it mixes.
-    fn or_backslash(&mut self, escape: Bound) -> Result<Bound> {
-        let text = escape.ty().id.is_string();
-        let collation = if text { escape.ty().collation } else { gannet_types::CollationId::DEFAULT };
-        let backslash = collation.charset().ascii(b"\\");
-        let backslash = Bound::new(crate::make::constant(Value::Str((&*backslash).into(), collation)));
-        self.call_named("IFNULL", vec![escape, backslash])
-    }
+/// An escape that may be NULL, and is the backslash then: one of the same collation, with which it mixes.
+fn or_backslash(b: &mut Binder<'_>, escape: Bound) -> Result<Bound> {
+    let text = escape.ty().id.is_string();
+    let collation = if text { escape.ty().collation } else { gannet_types::CollationId::DEFAULT };
+    let backslash = collation.charset().ascii(b"\\");
+    let backslash = Bound::new(crate::make::constant(Value::Str((&*backslash).into(), collation)));
+    b.call_named("IFNULL", vec![escape, backslash])
 }
 
 /// The value is not the same for all rows of the statement. (What is counted without a table is.)
