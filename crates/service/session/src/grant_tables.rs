@@ -220,15 +220,16 @@ pub(crate) fn change_grants(
     let values = session.running.markers.clone();
     session.commit_implicitly()?;
     session.require_writable()?;
-    let copy = copy_grant_table(session, table, true, reply)?;
-    let change = |s: &mut Session| change_copy(s, statement, table, &values, reply);
-    let outcome = super::accounts::alone(session, change);
-    if outcome.is_err() {
-        session.abandon_transaction();
-    }
-    session.forget_temporary(&copy);
-    session.discard_dropped();
-    outcome
+    super::accounts::alone(session, |session| {
+        let copy = copy_grant_table(session, table, true, reply)?;
+        let outcome = change_copy(session, statement, table, &values, reply);
+        if outcome.is_err() {
+            session.abandon_transaction();
+        }
+        session.forget_temporary(&copy);
+        session.discard_dropped();
+        outcome
+    })
 }
 
 /// The rights that a statement needs which changes a table of schema mysql.

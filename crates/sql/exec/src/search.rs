@@ -107,7 +107,8 @@ pub(crate) fn judge(at: usize, slot: u32, index: usize, key: &[u8], cx: &mut Cx<
     let values = codec::decode_row(table, buffer.row())?;
     let columns = || texts(table, index, |i| values[i].as_ref());
     let mut lists: Vec<List> = query.terms().iter().map(|_| List::default()).collect();
-    add_row(&mut Finder::new(&text.analyzer, query.terms()), query.terms(), columns(), 0, &mut lists)?;
+    let mut finder = Finder::of_one_row(&text.analyzer, query.terms());
+    add_row(&mut finder, query.terms(), columns(), 0, &mut lists)?;
     let holds = &mut |_, phrase: &Phrase| Ok::<bool, SqlError>(phrase.is_in(&text.analyzer, columns()));
     let rank = evaluate(query, &lists, Some(&found.counts), found.total, holds)?.rows.first().map(|(_, rank)| *rank);
     if let Some(search) = cx.searches.as_mut().and_then(|s| s.0.get_mut(at)) {

@@ -26,9 +26,18 @@ pub struct Finder<'q> {
 impl<'q> Finder<'q> {
     /// Looks for these terms in texts of the analyzer's index.
     pub fn new(analyzer: &'q Analyzer, terms: &'q [Term]) -> Finder<'q> {
+        Finder::with(analyzer, terms, Heads::new(analyzer))
+    }
+
+    /// The same for one row: what is asked of beginnings of words is not worth keeping.
+    pub fn of_one_row(analyzer: &'q Analyzer, terms: &'q [Term]) -> Finder<'q> {
+        Finder::with(analyzer, terms, Heads::default())
+    }
+
+    fn with(analyzer: &'q Analyzer, terms: &'q [Term], heads: Heads) -> Finder<'q> {
         let (starts, mut words): (Vec<usize>, Vec<usize>) = (0..terms.len()).partition(|n| terms[*n].start.is_some());
         words.sort_by(|a, b| terms[*a].key.cmp(&terms[*b].key));
-        Finder { analyzer, terms, words, starts, heads: Heads::new(analyzer), splitter: Splitter::default() }
+        Finder { analyzer, terms, words, starts, heads, splitter: Splitter::default() }
     }
 
     /// Calls `each` with what a row has of the terms: the number of the term, and the word.
@@ -61,7 +70,7 @@ impl<'q> Finder<'q> {
 }
 
 /// Whether words that begin with these two characters may be wanted: what has been asked of each pair.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Heads {
     /// Each character weighs what it weighs alone. If not, nothing is excluded.
     useful: bool,
