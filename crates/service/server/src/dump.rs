@@ -112,10 +112,9 @@ impl Client {
         let heartbeat = self.session.said(&["source_heartbeat_period", "master_heartbeat_period"]);
         let heartbeat_ns = heartbeat.and_then(|text| text.parse().ok()).unwrap_or(0);
         self.displace(&log, dump.server_id);
-        if dump.flags & DUMP_NON_BLOCK != 0 {
-            // It ends with the log, so what is committed now has to be in the files.
-            log.catch_up(&self.session.server.engine);
-        }
+        // What is committed now has to be in the files: a reader that comes while the server starts finds its first
+        // file, and one that does not wait gets all.
+        log.catch_up(&self.session.server.engine);
         let (start, skip) = start(&log, &dump)?;
         let mut sender = Sender {
             reading: log.reader(start.number),
