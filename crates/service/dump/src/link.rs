@@ -24,6 +24,13 @@ impl Link {
         Ok(it)
     }
 
+    /// Sets this session and those after it up further; whether the server does so.
+    pub(crate) fn set_up_further(&mut self, sql: &str) -> Outcome<bool> {
+        let done = self.session()?.attempt(sql)?;
+        self.setup.extend(done.then(|| sql.to_owned()));
+        Ok(done)
+    }
+
     /// The session, connected anew if the last one is gone.
     pub(crate) fn session(&mut self) -> Outcome<&mut Session> {
         if self.session.is_none() {

@@ -100,6 +100,16 @@ pub fn load(options: &LoadOptions) -> Outcome<Vec<String>> {
     if ledger.resumed {
         said.push("the load goes on where it was".into());
     }
+    if plan.general_ci && main.session()?.about.is_mysql([8, 0, 1]) {
+        let set = "SET SESSION default_collation_for_utf8mb4 = utf8mb4_general_ci";
+        if !main.set_up_further(set)? {
+            said.push(
+                "columns in utf8mb4 get the server's default collation: its own, utf8mb4_general_ci, needs the \
+                 privilege SESSION_VARIABLES_ADMIN"
+                    .into(),
+            );
+        }
+    }
     let local = main.session()?.value("SELECT @@GLOBAL.local_infile")?.is_some_and(|v| v == "1" || v == "ON");
     let lines = plan.schemas.iter().flat_map(|s| &s.tables).any(|t| t.format != Format::Statements);
     if lines && !local {

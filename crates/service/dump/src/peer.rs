@@ -32,7 +32,7 @@ pub(crate) struct About {
 }
 
 impl About {
-    fn of(version: &str, comment: &str) -> About {
+    pub(crate) fn of(version: &str, comment: &str) -> About {
         let lower = format!("{version} {comment}").to_ascii_lowercase();
         let kind = match () {
             () if lower.contains("gannet") => Kind::Gannet,
@@ -52,6 +52,15 @@ impl About {
     /// MySQL of at least this version, or Gannet, which says to be 8.4.
     pub(crate) fn is_mysql(&self, at_least: [u32; 3]) -> bool {
         self.kind != Kind::MariaDb && self.version >= at_least
+    }
+
+    /// `utf8mb4` without a collation is `utf8mb4_general_ci` in its definitions.
+    pub(crate) fn means_general_ci(&self) -> bool {
+        match self.kind {
+            Kind::Gannet => false,
+            Kind::MySql => self.version < [8, 0, 1],
+            Kind::MariaDb => self.version < [11, 5, 0],
+        }
     }
 }
 
@@ -159,6 +168,9 @@ mod tests {
         assert_eq!(of("10.11.6-MariaDB-0+deb12u1", "Debian 12"), (Kind::MariaDb, [10, 11, 6]));
         assert_eq!(of("5.5.5-10.3.39-MariaDB", ""), (Kind::MariaDb, [10, 3, 39]));
         assert_eq!(of("8.4.0-gannet-0.1.0", "Gannet"), (Kind::Gannet, [8, 4, 0]));
+        let general = ["5.7.44", "10.11.6-MariaDB", "8.0.0"].map(|v| About::of(v, "").means_general_ci());
+        let other = ["8.4.0-gannet", "8.0.1", "11.8.2-MariaDB"].map(|v| About::of(v, "").means_general_ci());
+        assert_eq!((general, other), ([true; 3], [false; 3]));
         assert!(About::of("8.4.3", "").is_mysql([8, 0, 0]) && !About::of("11.4.2-MariaDB", "").is_mysql([8, 0, 0]));
     }
 }

@@ -15,6 +15,8 @@ pub(crate) struct Plan {
     /// The script of the accounts, if there is one.
     pub(crate) accounts: Option<PathBuf>,
     pub(crate) schemas: Vec<SchemaPlan>,
+    /// `utf8mb4` without a collation is `utf8mb4_general_ci` in its definitions.
+    pub(crate) general_ci: bool,
     /// Plain bytes of all rows; 0 when it is not known.
     pub(crate) bytes: u64,
     pub(crate) notes: Vec<String>,

@@ -2,7 +2,7 @@
 
 use crate::ddl::replace_words;
 use crate::fault::{Fault, Outcome, wrong};
-use crate::peer::{Kind, Session};
+use crate::peer::{About, Kind, Session};
 use crate::read;
 use crate::split::{Piece, Splitter};
 use std::io::{BufRead, BufReader, Read};
@@ -148,7 +148,7 @@ impl Statement {
 
 /// Runs a statement of a file; an error names the place.
 pub(crate) fn run(db: &mut Session, path: &Path, statement: &Statement) -> Outcome<()> {
-    let adapted = std::str::from_utf8(&statement.text).ok().map(|sql| adapted(sql, db.about.kind));
+    let adapted = std::str::from_utf8(&statement.text).ok().map(|sql| adapted(sql, &db.about));
     match db.connection.query_bytes(adapted.as_deref().map_or(&statement.text, str::as_bytes)) {
         Ok(_) => Ok(()),
         Err(e) => Err(Fault::from(e).at(format!("{}:{}", path.display(), statement.line))),
@@ -190,9 +190,9 @@ fn without_gone_modes(sql: &str) -> Option<String> {
 }
 
 /// The statement as the target knows it: without modes that are gone, and with the collations of MySQL 8 for those of
-/// MariaDB or the other way round.
-pub(crate) fn adapted(sql: &str, target: Kind) -> String {
-    if target != Kind::MariaDb
+/// MariaDB or the other way round; an older MySQL has neither.
+pub(crate) fn adapted(sql: &str, target: &About) -> String {
+    if target.kind != Kind::MariaDb
         && let Some(sql) = without_gone_modes(sql)
     {
         return sql;
@@ -200,14 +200,18 @@ pub(crate) fn adapted(sql: &str, target: Kind) -> String {
     if !sql.contains("_0900_") && !sql.contains("_uca1400_") {
         return sql.to_owned();
     }
-    replace_words(sql, |word| match (target, word) {
-        (Kind::MariaDb, "utf8mb4_0900_bin") => Some("utf8mb4_bin"),
-        (Kind::MariaDb, w) if w.starts_with("utf8mb4_0900_as") => Some("utf8mb4_bin"),
-        (Kind::MariaDb, w) if w.starts_with("utf8mb4_0900_") => Some("utf8mb4_unicode_520_ci"),
-        (Kind::MySql | Kind::Gannet, w) if w.starts_with("utf8mb4_uca1400_as_cs") => Some("utf8mb4_0900_as_cs"),
-        (Kind::MySql | Kind::Gannet, w) if w.starts_with("utf8mb4_uca1400_as") => Some("utf8mb4_0900_as_ci"),
-        (Kind::MySql | Kind::Gannet, w) if w.starts_with("utf8mb4_uca1400_") => Some("utf8mb4_0900_ai_ci"),
-        (Kind::MySql | Kind::Gannet, w) if w.starts_with("utf8mb3_uca1400_") => Some("utf8mb3_unicode_ci"),
+    let new = target.is_mysql([8, 0, 1]);
+    let old = !new && target.kind != Kind::MariaDb;
+    replace_words(sql, |word| match word {
+        "utf8mb4_0900_bin" if !new => Some("utf8mb4_bin"),
+        w if !new && w.starts_with("utf8mb4_0900_as") => Some("utf8mb4_bin"),
+        w if !new && w.starts_with("utf8mb4_0900_") => Some("utf8mb4_unicode_520_ci"),
+        w if old && w.starts_with("utf8mb4_uca1400_as") => Some("utf8mb4_bin"),
+        w if old && w.starts_with("utf8mb4_uca1400_") => Some("utf8mb4_unicode_520_ci"),
+        w if new && w.starts_with("utf8mb4_uca1400_as_cs") => Some("utf8mb4_0900_as_cs"),
+        w if new && w.starts_with("utf8mb4_uca1400_as") => Some("utf8mb4_0900_as_ci"),
+        w if new && w.starts_with("utf8mb4_uca1400_") => Some("utf8mb4_0900_ai_ci"),
+        w if (new || old) && w.starts_with("utf8mb3_uca1400_") => Some("utf8mb3_unicode_ci"),
         _ => None,
     })
 }
@@ -224,7 +228,7 @@ mod tests {
 
     #[test]
     fn modes_that_are_gone_are_left_out() {
-        let to = |sql: &str| adapted(sql, Kind::Gannet);
+        let to = |sql: &str| adapted(sql, &About::of("8.4.0-gannet", ""));
         assert_eq!(
             to("/*!50003 SET sql_mode              = 'STRICT_TRANS_TABLES,NO_AUTO_CREATE_USER,NO_ZERO_DATE' */"),
             "/*!50003 SET sql_mode              = 'STRICT_TRANS_TABLES,NO_ZERO_DATE' */"
@@ -242,6 +246,22 @@ mod tests {
             assert_eq!(to(kept), kept);
         }
         let own = "SET sql_mode = 'NO_AUTO_CREATE_USER'";
-        assert_eq!(adapted(own, Kind::MariaDb), own);
+        assert_eq!(adapted(own, &About::of("10.11.6-MariaDB", "")), own);
+    }
+
+    #[test]
+    fn collations_are_the_targets() {
+        let to = |sql: &str, version: &str| adapted(sql, &About::of(version, ""));
+        for (sql, version, made) in [
+            ("COLLATE=utf8mb4_0900_ai_ci", "5.6.24", "COLLATE=utf8mb4_unicode_520_ci"),
+            ("COLLATE utf8mb4_0900_as_cs", "5.7.44", "COLLATE utf8mb4_bin"),
+            ("COLLATE utf8mb4_0900_ai_ci", "8.0.36", "COLLATE utf8mb4_0900_ai_ci"),
+            ("COLLATE utf8mb4_0900_bin", "10.11.6-MariaDB", "COLLATE utf8mb4_bin"),
+            ("COLLATE utf8mb4_uca1400_ai_ci", "8.4.0-gannet", "COLLATE utf8mb4_0900_ai_ci"),
+            ("COLLATE utf8mb4_uca1400_as_cs", "5.6.24", "COLLATE utf8mb4_bin"),
+            ("DEFAULT 'utf8mb4_0900_ai_ci'", "5.6.24", "DEFAULT 'utf8mb4_0900_ai_ci'"),
+        ] {
+            assert_eq!(to(sql, version), made, "{sql} {version}");
+        }
     }
 }

@@ -9,6 +9,7 @@
 use crate::chunk::Compression;
 use crate::fault::{Fault, Outcome, wrong};
 use crate::names::file_part;
+use crate::peer::About;
 use crate::plan::{DataFile, Decode, Format, Plan, SchemaPlan, TablePlan, ViewPlan};
 use crate::read::Dialect;
 use gannet_base::crc32c;
@@ -110,6 +111,7 @@ pub(crate) fn plan(dir: &Path, parts: &Parts<'_>) -> Outcome<Plan> {
         .collect();
     let raw = read_plain(&head.path).map_err(|e| Fault::file(&head.path, e))?;
     let mut plan = Plan { id: u64::from(crc32c(0, &raw)) << 32 | u64::from(crc32c(1, &raw)), ..Plan::default() };
+    plan.general_ci = head.text("serverVersion").is_ok_and(|version| About::of(&version, "").means_general_ci());
     plan.before.extend(files.contains("@.sql").then(|| dir.join("@.sql")));
     plan.after.extend(files.contains("@.post.sql").then(|| dir.join("@.post.sql")));
     plan.accounts = files.contains("@.users.sql").then(|| dir.join("@.users.sql"));

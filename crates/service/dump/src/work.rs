@@ -67,7 +67,7 @@ fn alter(db: &mut Session, table: &TableLoad, adds: &[(String, String)], there: 
     let together = together.iter().map(|a| format!("ADD {a}")).collect::<Vec<_>>().join(", ");
     let alone = alone.iter().map(|a| format!("ADD {a}"));
     for adds in Some(together).filter(|t| !t.is_empty()).into_iter().chain(alone) {
-        let sql = adapted(&format!("ALTER TABLE {name} {adds}"), db.about.kind);
+        let sql = adapted(&format!("ALTER TABLE {name} {adds}"), &db.about);
         db.connection.query(&sql).map_err(|e| Fault::from(e).at(format!("{}: {adds}", table.place())))?;
     }
     Ok(())

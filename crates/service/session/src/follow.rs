@@ -635,7 +635,9 @@ fn under(session: &mut Session, settings: &Settings, timestamp: u32, keys: KeyCh
     if let Some(zone) = &settings.time_zone {
         vars.set(Live::TimeZone, VarValue::text(zone));
     }
-    if let Some(c) = settings.default_collation_utf8mb4.and_then(collation) {
+    // A source that says nothing of it is older than MySQL 8.0, or a MariaDB.
+    let utf8mb4 = settings.default_collation_utf8mb4.unwrap_or(gannet_types::CollationId::UTF8MB4_GENERAL_CI.0);
+    if let Some(c) = collation(utf8mb4) {
         vars.set(Live::DefaultCollationForUtf8mb4, VarValue::text(c.name));
     }
     let required = match keys {

@@ -41,6 +41,7 @@ impl Session {
             database: self.state.database.as_deref(),
             collation: self.literal_collation(),
             client: self.settings.charsets.client,
+            utf8mb4: self.settings.exec.utf8mb4,
             markers,
             div_precision_increment: self.settings.exec.div_precision_increment,
             default_week_format: self.settings.exec.default_week_format,

@@ -674,7 +674,7 @@ fn couple(session: &mut Session, id: VarId, text: &str) {
         if id.is(charset)
             && let Ok(cs) = Charset::by_name(text)
         {
-            let name = default_collation_of(session, cs).name;
+            let name = Collation::default_of(cs).name;
             session.state.vars.set(collation, VarValue::text(name));
         }
         if id.is(collation)

@@ -62,6 +62,18 @@ fn aliased(list: &str) -> String {
     out
 }
 
+/// The columns of SHOW CHARACTER SET and SHOW COLLATION with the session's `default_collation_for_utf8mb4`, which the
+/// tables of information_schema do not follow.
+fn with_default_collation(session: &Session, list: String) -> String {
+    if session.settings.exec.utf8mb4 != CollationId::UTF8MB4_GENERAL_CI {
+        return list;
+    }
+    let own = "CASE CHARACTER_SET_NAME WHEN 'utf8mb4' THEN 'utf8mb4_general_ci' ELSE DEFAULT_COLLATE_NAME END";
+    let list = list.replace("DEFAULT_COLLATE_NAME", own);
+    let own = "CASE COLLATION_NAME WHEN 'utf8mb4_general_ci' THEN 'Yes' WHEN 'utf8mb4_0900_ai_ci' THEN '' ELSE IS_DEFAULT END";
+    list.replace("IS_DEFAULT", own)
+}
+
 impl Session {
     /// Sends rows that are at hand.
     pub(crate) fn send_table(&mut self, t: &RowsSink, reply: &mut dyn Reply) -> Result<Done> {
@@ -292,17 +304,16 @@ fn show_rows(session: &mut Session, show: &Show) -> Result<RowsSink> {
         }
         ShowKind::CharacterSet => {
             count(Counter::ComShowCharsets);
-            let list = aliased(
-                "CHARACTER_SET_NAME=Charset, DESCRIPTION=Description, DEFAULT_COLLATE_NAME=Default collation, MAXLEN=Maxlen",
-            );
+            let list = "CHARACTER_SET_NAME=Charset, DESCRIPTION=Description, DEFAULT_COLLATE_NAME=Default collation, \
+                 MAXLEN=Maxlen";
+            let list = with_default_collation(session, aliased(list));
             select(session, &format!("SELECT {list} FROM information_schema.CHARACTER_SETS"), "Charset", filter)
         }
         ShowKind::Collation => {
             count(Counter::ComShowCollations);
-            let list = aliased(
-                "COLLATION_NAME=Collation, CHARACTER_SET_NAME=Charset, ID=Id, IS_DEFAULT=Default, IS_COMPILED=Compiled, \
-                 SORTLEN=Sortlen, PAD_ATTRIBUTE=Pad_attribute",
-            );
+            let list = "COLLATION_NAME=Collation, CHARACTER_SET_NAME=Charset, ID=Id, IS_DEFAULT=Default, \
+                 IS_COMPILED=Compiled, SORTLEN=Sortlen, PAD_ATTRIBUTE=Pad_attribute";
+            let list = with_default_collation(session, aliased(list));
             select(
                 session,
                 &format!("SELECT {list} FROM information_schema.COLLATIONS ORDER BY 1"),

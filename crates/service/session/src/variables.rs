@@ -102,6 +102,8 @@ fn of_executor(state: &State, found_rows: bool) -> gannet_exec::Settings {
     let n = |id: Live| v[id].as_u64();
     gannet_exec::Settings {
         sql_mode: SqlMode::parse(v[Live::SqlMode].as_str()).unwrap_or(SqlMode::DEFAULT),
+        utf8mb4: Collation::by_name(v[Live::DefaultCollationForUtf8mb4].as_str())
+            .map_or(CollationId::DEFAULT, |c| c.id),
         time_zone: time_zone(state, v[Live::TimeZone].as_str()),
         now_us: 0,
         today: gannet_types::Date::new(0, 0, 0),
@@ -181,7 +183,9 @@ pub(crate) fn mode_key(v: &SessionVars) -> u64 {
     for id in [Live::DivPrecisionIncrement, Live::DefaultWeekFormat, Live::GroupConcatMaxLen] {
         v[id].as_u64().hash(&mut h);
     }
-    v[Live::UpdatableViewsWithLimit].as_str().hash(&mut h);
+    for id in [Live::UpdatableViewsWithLimit, Live::DefaultCollationForUtf8mb4] {
+        v[id].as_str().hash(&mut h);
+    }
     h.finish()
 }
 

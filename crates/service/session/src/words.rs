@@ -196,7 +196,7 @@ pub(super) fn query(session: &Session, text: &[u8]) -> Vec<u8> {
         schemas: (!schema.is_empty()).then(|| vec![schema.to_string()]),
         microseconds: Some(session.state.statement_time().rem_euclid(1_000_000) as u32),
         explicit_defaults: Some(true),
-        default_collation_utf8mb4: Some(CollationId::DEFAULT.0),
+        default_collation_utf8mb4: Some(session.settings.exec.utf8mb4.0),
         require_primary_key: Some(vars[Live::SqlRequirePrimaryKey].as_bool()),
         ..Settings::default()
     };

@@ -17,7 +17,8 @@ use gannet_schema::{Table, Trigger};
 use gannet_types::room::Room;
 use gannet_types::temporal::Locale;
 use gannet_types::{
-    Date, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, ValueRef, Warning, Warnings, sql_err,
+    CollationId, Date, ErrorCode, Level, Result, SqlError, SqlMode, TimeZone, Value, ValueRef, Warning, Warnings,
+    sql_err,
 };
 
 /// A row of a virtual table, with all its columns.
@@ -108,6 +109,8 @@ pub trait Session: SessionInfo {
 pub struct Settings {
     /// `sql_mode`
     pub sql_mode: SqlMode,
+    /// `default_collation_for_utf8mb4`
+    pub utf8mb4: CollationId,
     /// `time_zone`
     pub time_zone: TimeZone,
     /// Start of the statement, microseconds since 1970 UTC.

@@ -22,6 +22,8 @@ pub struct PlanOptions<'a> {
     pub collation: CollationId,
     /// character_set_client: bytes behind an introducer are in it.
     pub client: Charset,
+    /// `default_collation_for_utf8mb4`: what that is where no collation is named.
+    pub utf8mb4: CollationId,
     /// Types of the values bound to `?` markers; empty when they are not known yet (PREPARE): then they are inferred.
     pub markers: &'a [SqlType],
     /// Their values in the execution that is at hand, for estimates only; empty when there are none yet.
@@ -193,6 +195,7 @@ impl<'a> PlanOptions<'a> {
             database,
             collation: CollationId::DEFAULT,
             client: Charset::Utf8mb4,
+            utf8mb4: CollationId::DEFAULT,
             markers: &[],
             values: &[],
             passes: Passes::ALL,

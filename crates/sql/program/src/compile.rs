@@ -218,8 +218,13 @@ impl Compiler<'_> {
     }
 
     fn type_of(&self, name: &str, ty: &ast::DataType, collation: Option<&Ident>) -> Result<SqlType> {
-        let context =
-            TypeContext { column: name, collation: self.source.collation, sql_mode: self.source.mode, notes: None };
+        let context = TypeContext {
+            column: name,
+            collation: self.source.collation,
+            utf8mb4: CollationId::DEFAULT,
+            sql_mode: self.source.mode,
+            notes: None,
+        };
         let mut ty = column_type(ty, collation.map(|c| &*c.text), context)?;
         ty.nullable = true;
         Ok(ty)

@@ -222,7 +222,8 @@ impl Maker<'_> {
                     let charset = charset.as_ref().map(|name| Charset::by_name(name)).transpose()?;
                     let charset = charset.unwrap_or(inherited.charset());
                     let collation = collation.as_ref().map(|name| Collation::by_name(name)).transpose()?;
-                    self.convert = Some(super::choose_collation(Some(charset), collation, inherited)?);
+                    self.convert =
+                        Some(super::choose_collation(Some(charset), collation, inherited, cx.settings.utf8mb4)?);
                 }
                 AlterAction::Force => self.rebuild = true,
                 AlterAction::Algorithm(word) if word.eq_ignore_ascii_case("COPY") => self.rebuild = true,
@@ -726,7 +727,6 @@ fn convert_column(column: &mut Column, to: CollationId) -> Result<()> {
         return Err(sql_err!(TooBigFieldlength, column.name, most));
     }
     column.ty = made;
-    column.explicit_collation = false;
     if let ColumnDefault::Literal(value) = &column.default
         && let gannet_types::Value::Str(bytes, from) = value
     {

@@ -213,7 +213,7 @@ impl<'a, 'b> Definer<'a, 'b> {
                 other => return Err(SqlError::unsupported(format_args!("table option {}", option_name(other)))),
             }
         }
-        let collation = choose_collation(charset, collation, self.inherited)?;
+        let collation = choose_collation(charset, collation, self.inherited, self.cx.settings.utf8mb4)?;
         Ok((TableOptions { collation, comment, create_options: kept.into() }, auto_increment))
     }
 
@@ -229,6 +229,7 @@ impl<'a, 'b> Definer<'a, 'b> {
         let context = TypeContext {
             column: name,
             collation: self.inherited,
+            utf8mb4: self.cx.settings.utf8mb4,
             sql_mode: self.cx.settings.sql_mode,
             notes: (plain || matches!(column.data_type.base, BaseType::Set | BaseType::Enum)).then_some(&notes),
         };

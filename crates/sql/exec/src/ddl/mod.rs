@@ -330,7 +330,7 @@ fn database_collation(options: &[DatabaseOption], cx: &DdlContext<'_>) -> Result
             DatabaseOption::Comment(_) => return Err(SqlError::unsupported("COMMENT of a database")),
         }
     }
-    choose_collation(charset, collation, cx.server_collation)
+    choose_collation(charset, collation, cx.server_collation, cx.settings.utf8mb4)
 }
 
 /// ALTER DATABASE. One that is read only takes no other option unless the statement ends that (error 3989).
@@ -359,15 +359,16 @@ fn alter_database(name: &str, options: &[DatabaseOption], edit: &mut Edit<'_>, c
     Ok(1)
 }
 
-/// The collation that CHARACTER SET and COLLATE clauses mean together.
+/// The collation that CHARACTER SET and COLLATE clauses mean together, with this `default_collation_for_utf8mb4`.
 pub(crate) fn choose_collation(
     charset: Option<Charset>,
     collation: Option<&'static Collation>,
     inherited: CollationId,
+    utf8mb4: CollationId,
 ) -> Result<CollationId> {
     match (charset, collation) {
         (None, None) => Ok(inherited),
-        (Some(charset), None) => Ok(Collation::default_for(charset)?.id),
+        (Some(charset), None) => Collation::implied_for(charset, utf8mb4),
         (None, Some(collation)) => Ok(collation.id),
         (Some(charset), Some(collation)) if collation.charset == charset => Ok(collation.id),
         (Some(charset), Some(collation)) => Err(sql_err!(CollationCharsetMismatch, collation.name, charset.name())),

@@ -192,6 +192,7 @@ impl Database {
         let mut txn = catalog.engine().begin(TxnOptions::default());
         txn.rollback().unwrap();
         let settings = Settings {
+            utf8mb4: CollationId::DEFAULT,
             sql_mode: SqlMode::DEFAULT,
             time_zone: TimeZone::UTC,
             now_us: 1_700_000_000_000_000,

@@ -329,6 +329,7 @@ impl Binder<'_> {
                     let cx = super::types::TypeContext {
                         column: &name.text,
                         collation: self.collation,
+                        utf8mb4: self.options.utf8mb4,
                         sql_mode: self.options.sql_mode,
                         notes: None,
                     };

@@ -60,10 +60,11 @@ pub fn text_value(bytes: &[u8], collation: CollationId) -> Result<Value> {
 }
 
 /// A literal's value, for the executor's parameter list and for comparison with pins. `collation` is that of the
-/// connection, `client` the character set in which the statement came, `zone` the session's.
+/// connection, `utf8mb4` what `default_collation_for_utf8mb4` says, `client` the character set in which the statement
+/// came, `zone` the session's.
 pub fn literal_value(
     value: &LiteralValue,
-    collation: CollationId,
+    (collation, utf8mb4): (CollationId, CollationId),
     client: Charset,
     mode: SqlMode,
     zone: &TimeZone,
@@ -83,7 +84,7 @@ pub fn literal_value(
         LiteralValue::String { bytes, charset: None } => text_value(bytes, collation)?,
         LiteralValue::String { bytes, charset: Some(introducer) } => {
             let charset = Charset::by_name(introducer)?;
-            let collation = Collation::default_of(charset).id;
+            let collation = Collation::implied(charset, utf8mb4);
             // The bytes are what the client sent.
             let sent = if client.is_written() { (&**bytes).into() } else { client.literal(bytes) };
             introduced_text(&sent, charset, collation)?
@@ -92,7 +93,7 @@ pub fn literal_value(
             let collation = match charset {
                 Some(name) => {
                     let charset = Charset::by_name(name)?;
-                    return introduced_text(bytes, charset, Collation::default_of(charset).id);
+                    return introduced_text(bytes, charset, Collation::implied(charset, utf8mb4));
                 }
                 None => CollationId::BINARY,
             };
@@ -174,7 +175,7 @@ fn digits_written(text: &str) -> (u8, u8) {
 impl Binder<'_> {
     fn value_of(&self, literal: &Literal) -> Result<Value> {
         let o = self.options;
-        literal_value(&literal.value, o.collation, o.client, o.sql_mode, o.time_zone)
+        literal_value(&literal.value, (o.collation, o.utf8mb4), o.client, o.sql_mode, o.time_zone)
     }
 
     /// Warns of a delimiter in `DATE '2020/01/01'` that is deprecated.

@@ -69,7 +69,13 @@ fn known(routine: &Routine) -> Result<&Known> {
         let parsed = gannet_parser::parse(text.as_bytes(), lex).map_err(|_| damaged())?;
         let gannet_parser::Statement::CreateRoutine(r) = parsed.statement else { return Err(damaged()) };
         let (ty, collation) = r.returns.as_ref().ok_or_else(damaged)?;
-        let context = TypeContext { column: "", collation: routine.made.database, sql_mode: mode, notes: None };
+        let context = TypeContext {
+            column: "",
+            collation: routine.made.database,
+            utf8mb4: gannet_types::CollationId::DEFAULT,
+            sql_mode: mode,
+            notes: None,
+        };
         let returns = column_type(ty, collation.as_ref().map(|c| &*c.text), context)?;
         Ok(Known { params: r.params.len(), returns })
     })

@@ -18,6 +18,8 @@ pub struct TypeContext<'a> {
     pub column: &'a str,
     /// Collation of the table.
     pub collation: CollationId,
+    /// `default_collation_for_utf8mb4`: what that is where no collation is named.
+    pub utf8mb4: CollationId,
     /// sql_mode: REAL_AS_FLOAT, strictness (too long VARCHARs become TEXT without it).
     pub sql_mode: SqlMode,
     /// What is let pass without strictness, for notes; without it everything is an error.
@@ -50,7 +52,7 @@ pub fn column_type(ty: &DataType, collate: Option<&str>, cx: TypeContext<'_>) ->
         return Err(error(ErrorCode::WrongFieldSpec, &[&column]));
     }
     if result.is_text() && id != TypeId::Json {
-        result.collation = collation(ty, collate, cx.collation)?;
+        result.collation = collation(ty, collate, (cx.collation, cx.utf8mb4))?;
     } else if let Some(name) = collate
         && Collation::by_name(name)?.id != CollationId::BINARY
         && !id.is_binary_string()
@@ -139,7 +141,12 @@ fn is_binary_charset(ty: &DataType) -> bool {
     ty.charset.as_ref().is_some_and(|c| c.text.eq_ignore_ascii_case("binary"))
 }
 
-fn collation(ty: &DataType, collate: Option<&str>, table: CollationId) -> Result<CollationId> {
+/// `table` is the table's collation, `utf8mb4` the session's `default_collation_for_utf8mb4`.
+fn collation(
+    ty: &DataType,
+    collate: Option<&str>,
+    (table, utf8mb4): (CollationId, CollationId),
+) -> Result<CollationId> {
     let charset = match &ty.charset {
         Some(name) => Some(Charset::by_name(&name.text)?),
         None if ty.national => Some(Charset::Utf8mb3),
@@ -156,7 +163,9 @@ fn collation(ty: &DataType, collate: Option<&str>, table: CollationId) -> Result
     }
     Ok(match charset {
         _ if ty.bin_collation => Collation::binary_of(charset.unwrap_or(table.charset())).id,
-        Some(charset) if charset != table.charset() || ty.charset.is_some() => Collation::default_for(charset)?.id,
+        Some(charset) if charset != table.charset() || ty.charset.is_some() => {
+            Collation::implied_for(charset, utf8mb4)?
+        }
         _ => table,
     })
 }
@@ -342,7 +351,7 @@ pub(super) fn cast_type(to: &CastType, arg: &Bound, literal: bool, options: &Pla
         if !text || is_binary_charset(ty) {
             return Ok(SqlType::varbinary(arg.ty().max_bytes().min(u64::from(u32::MAX)) as u32));
         }
-        let collation = collation(ty, None, options.collation)?;
+        let collation = collation(ty, None, (options.collation, CollationId::DEFAULT))?;
         if arg.ty().id.is_lob() || arg.ty().id == TypeId::Json {
             return Ok(SqlType { collation, ..SqlType::new(TypeId::LongText) });
         }
@@ -355,7 +364,7 @@ pub(super) fn cast_type(to: &CastType, arg: &Bound, literal: bool, options: &Pla
         if !text || is_binary_charset(ty) || ty.charset.is_none() && !ty.national && options.collation.is_binary() {
             return Ok(SqlType { length: n, ..SqlType::new(TypeId::Binary) });
         }
-        return Ok(SqlType::varchar(n, collation(ty, None, options.collation)?));
+        return Ok(SqlType::varchar(n, collation(ty, None, (options.collation, CollationId::DEFAULT))?));
     }
     // Messages name a literal by its text, and nothing else.
     let name = match &arg.expr.kind {
@@ -369,7 +378,13 @@ pub(super) fn cast_type(to: &CastType, arg: &Bound, literal: bool, options: &Pla
     if let Some(n) = ty.length.filter(|n| *n > 53 && ty.base == BaseType::Float) {
         return Err(error(ErrorCode::TooBigPrecision, &[&n, &"CAST", &53]));
     }
-    let cx = TypeContext { column: &name, collation: options.collation, sql_mode: options.sql_mode, notes: None };
+    let cx = TypeContext {
+        column: &name,
+        collation: options.collation,
+        utf8mb4: CollationId::DEFAULT,
+        sql_mode: options.sql_mode,
+        notes: None,
+    };
     let made = column_type(ty, None, cx)?;
     let length = if matches!(made.id, TypeId::Float | TypeId::Double) { SqlType::DOUBLE.length } else { made.length };
     Ok(SqlType { length, ..made })

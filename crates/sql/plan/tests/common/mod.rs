@@ -45,6 +45,7 @@ pub fn table(schema: &str, sql: &str, number: u64, sizes: Sizes<'_>) -> Table {
                 });
                 let has = |wanted: fn(&ColumnAttribute) -> bool| def.attributes.iter().any(wanted);
                 let cx = TypeContext {
+                    utf8mb4: CollationId::DEFAULT,
                     column: &def.name,
                     collation: CollationId::DEFAULT,
                     sql_mode: SqlMode::DEFAULT,

@@ -182,6 +182,17 @@ impl Collation {
         }
     }
 
+    /// What a character set means where no collation is named, with this value of `default_collation_for_utf8mb4`: of
+    /// columns, tables, schemas, and texts behind an introducer.
+    pub fn implied(charset: Charset, utf8mb4: CollationId) -> CollationId {
+        if charset == Charset::Utf8mb4 { utf8mb4 } else { Collation::default_of(charset).id }
+    }
+
+    /// The same. Error 1235 if it is missing.
+    pub fn implied_for(charset: Charset, utf8mb4: CollationId) -> Result<CollationId> {
+        if charset == Charset::Utf8mb4 { Ok(utf8mb4) } else { Ok(Collation::default_for(charset)?.id) }
+    }
+
     /// The `_bin` of a character set.
     pub fn binary_of(charset: Charset) -> &'static Collation {
         let found = COLLATIONS.iter().find(|c| c.charset == charset && c.is_bin() && c.sortlen == 1);
