@@ -251,6 +251,47 @@ impl Did {
     }
 }
 
+/// Sums over executions that have no [`Rare`], to be added at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Simple {
+    /// Executions.
+    pub count: u64,
+    total_ns: u64,
+    min_ns: u64,
+    max_ns: u64,
+    rows_sent: u64,
+    rows_examined: u64,
+    rows_affected: u64,
+}
+
+impl Default for Simple {
+    #[inline]
+    fn default() -> Self {
+        Simple { count: 0, total_ns: 0, min_ns: NEVER, max_ns: 0, rows_sent: 0, rows_examined: 0, rows_affected: 0 }
+    }
+}
+
+impl Simple {
+    /// Adds an execution, of which [`Execution::rare`] is passed over.
+    #[inline]
+    pub fn add(&mut self, e: &Execution) {
+        self.count += 1;
+        self.total_ns += e.latency_ns;
+        self.min_ns = self.min_ns.min(e.latency_ns);
+        self.max_ns = self.max_ns.max(e.latency_ns);
+        self.rows_sent += e.rows_sent;
+        self.rows_examined += e.rows_examined;
+        self.rows_affected += e.rows_affected;
+    }
+}
+
+impl From<Simple> for Did {
+    fn from(s: Simple) -> Did {
+        let Simple { count, total_ns, min_ns, max_ns, rows_sent, rows_examined, rows_affected } = s;
+        Did { count, total_ns, min_ns, max_ns, rows_sent, rows_examined, rows_affected, ..Did::default() }
+    }
+}
+
 /// The least latency before the first execution.
 pub(crate) const NEVER: u64 = u64::MAX;
 
@@ -334,6 +375,21 @@ impl Cells {
         }
         if let Some(rare) = &e.rare {
             self.add_rare(rare);
+        }
+    }
+
+    /// Adds executions; the caller is the only writer.
+    pub fn add_simple(&self, s: &Simple) {
+        bump(&self.count, s.count);
+        bump(&self.total_ns, s.total_ns);
+        bump(&self.rows_sent, s.rows_sent);
+        bump(&self.rows_examined, s.rows_examined);
+        bump(&self.rows_affected, s.rows_affected);
+        if s.min_ns < self.min_ns.load(Relaxed) {
+            self.min_ns.store(s.min_ns, Relaxed);
+        }
+        if s.max_ns > self.max_ns.load(Relaxed) {
+            self.max_ns.store(s.max_ns, Relaxed);
         }
     }
 
@@ -435,6 +491,12 @@ mod tests {
         assert_eq!(shared.read(), sums);
         cells.clear();
         assert_eq!(cells.read(), Did::default());
+        let mut some = Simple::default();
+        [simple, Execution { latency_ns: 4, rows_affected: 1, ..simple }].iter().for_each(|e| some.add(e));
+        cells.add_simple(&some);
+        cells.add_simple(&Simple::default());
+        assert_eq!((cells.read(), some.count), (some.into(), 2));
+        assert_eq!((cells.read().total_ns, cells.read().min_ns, cells.read().rows_affected), (11, 4, 1));
         assert_eq!(Rare::default().if_any(), None);
     }
 }

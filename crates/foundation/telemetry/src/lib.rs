@@ -22,7 +22,7 @@ pub use blocks::{
 pub use counters::{Counter, Kind, Scope};
 pub use digest::{DigestHandle, DigestKey, DigestPlace, DigestSnapshot, DigestTexts, StatementStats, Sums};
 pub use events::{Events, Severity};
-pub use executions::{Cells, Did, Execution, Rare, WORK, Work, WorkCells};
+pub use executions::{Cells, Did, Execution, Rare, Simple, WORK, Work, WorkCells};
 pub use histogram::{BUCKETS, Histogram};
 pub use session::{
     Current, SessionCounters, cpu_from, cpu_upto, measure_cpu, measures_cpu, put_aside, session_used_file,

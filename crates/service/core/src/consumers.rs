@@ -110,6 +110,16 @@ impl Consumers {
         (bits & OFF == 0).then_some(Kept { own: bits & own != 0, long: bits & long != 0, listed: true })
     }
 
+    /// Statements and transactions are kept with their sessions, and nowhere else.
+    #[inline]
+    pub fn are_usual(&self) -> bool {
+        const STATEMENTS: u16 = Consumer::StatementsCurrent.bit() | Consumer::StatementsHistory.bit();
+        const TRANSACTIONS: u16 = Consumer::TransactionsCurrent.bit() | Consumer::TransactionsHistory.bit();
+        const NOT: u16 = OFF | Consumer::StatementsHistoryLong.bit() | Consumer::TransactionsHistoryLong.bit();
+        let bits = self.bits.load(Relaxed);
+        bits & STATEMENTS != 0 && bits & TRANSACTIONS != 0 && bits & NOT == 0
+    }
+
     /// Anything is collected of statements.
     #[inline]
     pub fn collect(&self) -> bool {
@@ -174,7 +184,9 @@ mod tests {
     #[test]
     fn nothing_is_collected_while_all_is_off() {
         let consumers = Consumers::default();
+        assert!(consumers.are_usual());
         consumers.set(Consumer::StatementsHistoryLong, true);
+        assert!(!consumers.are_usual());
         consumers.switch_all(false);
         assert!(!consumers.collect() && !consumers.is_on(Consumer::StatementsHistory));
         assert_eq!(consumers.of_ended(), None);

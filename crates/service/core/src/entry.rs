@@ -1,8 +1,7 @@
 //! What others see of a session, which alone writes it: plain stores to lines that no other session writes.
 
 use crate::activity::Activity;
-use crate::history::{Ended, Event, History, Running, TEXT_BYTES};
-use crate::instances::Instances;
+use crate::history::{Ended, Event, Running, TEXT_BYTES};
 use crate::kept::KeptText;
 use crate::ledger::{Life, NOBODY, SessionDeeds};
 use crate::setup::WatchedCell;
@@ -48,9 +47,7 @@ pub struct Entry {
     info_len: AtomicU32,
     /// Which text it is, see [`Entry::new_text`]; 0: one that comes once.
     info_text: AtomicU64,
-    /// The statements that have ended.
-    pub history: History,
-    /// What its statements did.
+    /// What its statements did, and those that have ended.
     pub deeds: SessionDeeds,
     /// Start of the text. `info_sequence` guards it and its length.
     info: [AtomicU64; INFO_WORDS],
@@ -61,8 +58,6 @@ pub struct Entry {
     mode: Mutex<LexMode>,
     /// Its variables, as they were at the end of its last command.
     pub variables: Mutex<Option<SessionVars>>,
-    /// Its prepared statements.
-    pub prepared: Instances,
     /// Its counters.
     pub counters: SessionCounters,
     /// Memory that its statements took.
@@ -167,11 +162,9 @@ impl Entry {
             texts: AtomicU64::new(0),
             info_sequence: Sequence::new(),
             long_info: Mutex::new(None),
-            history: History::default(),
             mode: Mutex::default(),
             deeds: SessionDeeds::default(),
             variables: Mutex::default(),
-            prepared: Instances::default(),
             counters: SessionCounters::new(),
             memory: Arc::default(),
         });
@@ -283,19 +276,19 @@ impl Entry {
         let command = Activity::of(self.activity.load(Relaxed));
         let length = self.info_len.load(Relaxed);
         let text = self.info_text.load(Relaxed);
-        self.history.add(&Running { command, text, length, words: &self.info, long: &self.long_info }, ended);
+        self.deeds.ended(&Running { command, text, length, words: &self.info, long: &self.long_info }, ended);
     }
 
     /// The statements that have ended and are kept, the oldest first.
     pub fn events(&self) -> Vec<Event> {
         let mode = *self.mode.lock();
-        self.history.events(self.id, mode)
+        self.deeds.history.events(self.id, mode)
     }
 
     /// The last statement that has ended.
     pub fn last_event(&self) -> Option<Event> {
         let mode = *self.mode.lock();
-        self.history.last(self.id, mode)
+        self.deeds.history.last(self.id, mode)
     }
 
     /// The statement that runs, if one does.
@@ -303,7 +296,7 @@ impl Entry {
         let mut text = self.text().filter(|_| self.activity().0 != Activity::Sleep)?;
         text.truncate(TEXT_BYTES + 4);
         let (command, started_ns) = self.activity();
-        let number = self.history.count() + 1;
+        let number = self.deeds.history.count() + 1;
         let mut event = Event::running(self.id, number, command, (started_ns, now_ns), text, self.mode());
         let work = Some(Work { memory: self.memory.of_statement(), ..Work::default() });
         event.execution.rare = Some(Rare { work, ..Rare::default() });
@@ -466,14 +459,14 @@ impl LastWord for Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::History;
 
     #[test]
     fn what_each_statement_notes_lies_on_two_lines() {
         use std::mem::offset_of;
-        assert_eq!((offset_of!(Entry, history), align_of::<Entry>()), (56, 64));
-        // The first kind of statements, and the way to its sums.
-        assert!(offset_of!(Entry, deeds) + 32 <= 128);
+        assert_eq!((offset_of!(Entry, deeds), align_of::<Entry>()), (56, 64));
+        assert_eq!((offset_of!(SessionDeeds, history), 56 + size_of::<History>() - 16), (0, 120));
         // Transactions: a line to look at, and one of sums.
-        assert_eq!((offset_of!(Entry, deeds) + offset_of!(SessionDeeds, transacted)) % 64, 32);
+        assert_eq!((56 + offset_of!(SessionDeeds, transacted)) % 64, 32);
     }
 }

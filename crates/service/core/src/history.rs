@@ -2,10 +2,14 @@
 //!
 //! Each session keeps its last ten, in memory that it alone writes; others read them by a sequence lock. Those of all
 //! sessions are kept in one list, for as long as `events_statements_history_long` asks for it: that is shared.
+//!
+//! A place has all that a simple statement did, on one line. So its figures go to the session's sums later, with those
+//! of others ([`Owes`], [`crate::deeds`]), and it says of itself that it was a transaction, if it was one ([`Alone`]).
 
 use crate::activity::Activity;
 use crate::event_names;
 use crate::kept::KeptText;
+use crate::transacted::{self, Alone, Transacted};
 use gannet_base::Sequence;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -42,6 +46,25 @@ pub struct Ended<'a> {
     pub error: Option<(u16, &'a str)>,
     /// It is one of the last ones, and not only the current one.
     pub listed: bool,
+    /// Sums that it is not in yet; `None`: it is in all. It raised no error otherwise.
+    pub owes: Option<Owes>,
+}
+
+/// To what a statement that has ended is still to be added.
+#[derive(Clone, Copy, Debug)]
+pub struct Owes {
+    /// The number of its kind.
+    pub(crate) kind: u16,
+    /// The transaction that it was, which nobody else is told of.
+    pub(crate) alone: Option<Alone>,
+}
+
+/// A statement that is in its place still to be added to sums.
+pub(crate) struct Owing {
+    pub owes: Owes,
+    /// Which text it was.
+    pub which: u64,
+    pub execution: Execution,
 }
 
 /// A statement that runs or has ended, as others see it.
@@ -138,7 +161,8 @@ struct Place {
     rows_sent: AtomicU64,
     rows_examined: AtomicU64,
     rows_affected: AtomicU64,
-    /// Bits from the highest on: 32 the default database, 16 the error, 8 the command, 8 flags.
+    /// Bits from the highest on: 32 the default database, 16 the error or what it owes, 4 the command, 1 nothing, 5 an
+    /// [`Alone`] or nothing, 6 flags.
     kind: AtomicU64,
     /// Which text `text` has: see [`Running::text`].
     which: AtomicU64,
@@ -180,14 +204,25 @@ impl Drop for More {
     }
 }
 
-/// A session's last statements.
+/// A session's last statements. Its session writes it. What each one looks at is in front.
 #[repr(C)]
+#[derive(Default)]
 pub struct History {
-    /// Statements so far. Its session writes it.
+    /// Statements so far.
     count: AtomicU64,
     /// Made by the first statement: a connection that says nothing needs no memory for it.
     places: OnceLock<Box<[Place; KEPT]>>,
-    /// The last one up to this is not shown as the current one.
+    /// Of which round of the sums the figures are that are owed.
+    pub(crate) round: AtomicU64,
+    /// The last one that was no [`Alone`].
+    plain: AtomicU64,
+    /// Those up to this owe nothing.
+    settled: AtomicU64,
+    /// The last [`Alone`], unless the nine before it were some, too.
+    alone: AtomicU64,
+    /// An [`Alone`] up to this is kept with the transactions.
+    moved: AtomicU64,
+    /// The last one up to this is not shown as the current one. Others write it, and the next.
     forgotten: AtomicU64,
     /// Those up to this are not shown among the last ones.
     cleared: AtomicU64,
@@ -212,49 +247,95 @@ const CUT: u64 = 4;
 const HAS_RARE: u64 = 8;
 const UNLISTED: u64 = 16;
 
-impl Default for History {
-    fn default() -> Self {
-        let [count, forgotten, cleared] = [const { AtomicU64::new(0) }; 3];
-        History { places: OnceLock::new(), count, forgotten, cleared }
-    }
+const OWES: u64 = 32;
+/// Where an [`Alone`] and the command begin.
+const ALONE: u32 = 6;
+const COMMAND: u32 = 12;
+const _: () = assert!(ALONE + Alone::BITS <= COMMAND && (Activity::Other as u64) < 1 << (16 - COMMAND));
+
+fn alone_of(kind: u64) -> Option<Alone> {
+    Alone::of_bits(kind >> ALONE & ((1 << Alone::BITS) - 1))
 }
 
 impl Place {
+    /// The number of the statement that is in it, the ring's place `at`; 0: none. Places are written in turn.
+    fn number(&self, at: usize) -> u64 {
+        (self.sequence.writes() * KEPT as u64 + at as u64 + 1).saturating_sub(KEPT as u64)
+    }
+
+    /// Figures of the statement that is in it.
+    #[inline]
+    fn execution(&self, kind: u64) -> Execution {
+        let load = |a: &AtomicU64| a.load(Relaxed);
+        let error = kind & OWES == 0 && kind >> 16 & 0xffff != 0;
+        let rare = error || kind & (HAS_RARE | HAS_WORK | NO_INDEX) != 0;
+        Execution {
+            latency_ns: load(&self.latency_ns),
+            rows_sent: load(&self.rows_sent),
+            rows_examined: load(&self.rows_examined),
+            rows_affected: load(&self.rows_affected),
+            end_unix_us: 0,
+            rare: if rare { self.rare(kind, error) } else { None },
+        }
+    }
+
+    #[cold]
+    fn rare(&self, kind: u64, error: bool) -> Option<Rare> {
+        let more = self.more.get();
+        let of = |cell: fn(&More) -> &AtomicU64| {
+            more.filter(|_| kind & HAS_RARE != 0).map_or(0, |more| cell(more).load(Relaxed))
+        };
+        let rare = Rare {
+            error,
+            no_index: kind & NO_INDEX != 0,
+            locks_ns: of(|more| &more.locks_ns),
+            cpu_ns: of(|more| &more.cpu_ns),
+            warnings: of(|more| &more.warnings),
+            work: more.filter(|_| kind & HAS_WORK != 0).map(|more| more.work.read()),
+        };
+        rare.if_any()
+    }
+
+    /// Statement `number`, if it owes anything.
+    #[inline]
+    fn owing(&self, at: usize, number: u64) -> Option<Owing> {
+        let read = self.sequence.read(|| {
+            let kind = self.kind.load(Relaxed);
+            let owes = kind & OWES != 0 && self.number(at) == number;
+            owes.then(|| Owing {
+                owes: Owes { kind: (kind >> 16) as u16, alone: alone_of(kind) },
+                which: self.which.load(Relaxed),
+                execution: self.execution(kind),
+            })
+        });
+        read.flatten()
+    }
+
+    /// The transaction that the statement was, if it was one.
+    fn alone(&self, at: usize) -> Option<transacted::Ended> {
+        let read = self.sequence.read(|| {
+            let times = (self.started_ns.load(Relaxed), self.latency_ns.load(Relaxed));
+            alone_of(self.kind.load(Relaxed)).map(|alone| alone.ended(self.number(at), times))
+        });
+        read.flatten()
+    }
+
     /// What is in it, the ring's place `at`; `None`: nothing, or its session is writing.
     fn read(&self, at: usize, thread: u64, mode: LexMode) -> Option<Event> {
         let load = |a: &AtomicU64| a.load(Relaxed);
         let (mut event, length, words, rest) = self.sequence.read(|| {
             let (kind, more) = (load(&self.kind), self.more.get());
-            let (flags, error) = (kind & 0xff, (kind >> 16) as u16);
-            let of = |cell: fn(&More) -> &AtomicU64| {
-                more.filter(|_| flags & HAS_RARE != 0).map_or(0, |more| load(cell(more)))
-            };
-            let rare = Rare {
-                error: error != 0,
-                no_index: flags & NO_INDEX != 0,
-                locks_ns: of(|more| &more.locks_ns),
-                cpu_ns: of(|more| &more.cpu_ns),
-                warnings: of(|more| &more.warnings),
-                work: more.filter(|_| flags & HAS_WORK != 0).map(|more| more.work.read()),
-            };
-            let execution = Execution {
-                latency_ns: load(&self.latency_ns),
-                rows_sent: load(&self.rows_sent),
-                rows_examined: load(&self.rows_examined),
-                rows_affected: load(&self.rows_affected),
-                end_unix_us: 0,
-                rare: rare.if_any(),
-            };
+            let (flags, error) = (kind, if kind & OWES == 0 { (kind >> 16) as u16 } else { 0 });
+            let execution = self.execution(kind);
             let digest = u128::from(load(&self.digest[0])) << 64 | u128::from(load(&self.digest[1]));
             let event = Event {
-                // The first statement goes to the first place, and the places are written in turn.
-                number: (self.sequence.writes() * KEPT as u64 + at as u64 + 1).saturating_sub(KEPT as u64),
+                number: self.number(at),
                 thread,
                 started_ns: load(&self.started_ns),
                 execution,
                 digest: (digest != 0).then_some(DigestKey(digest)),
                 schema: (kind >> 32) as u32,
-                command: Activity::of((kind >> 8) as u8),
+                command: Activity::of((kind >> COMMAND) as u8 & 0xf),
                 error,
                 said: String::new(),
                 raw: Vec::new(),
@@ -279,15 +360,81 @@ impl Place {
 }
 
 impl History {
-    /// A statement of the session has ended. Called by the session alone. In line: its arguments stay in registers.
+    /// The next statement takes the place of one that may owe something: all that is owed is to be settled before.
     #[inline(always)]
-    pub fn add(&self, running: &Running<'_>, ended: &Ended<'_>) {
+    pub(crate) fn is_full(&self) -> bool {
+        self.count.load(Relaxed).is_multiple_of(KEPT as u64)
+    }
+
+    /// What is owed. The caller sees to it that it is not settled meanwhile.
+    pub(crate) fn owing(&self) -> impl Iterator<Item = Owing> + '_ {
+        let places = self.places.get().map_or(&[][..], |places| &places[..]);
+        (self.settled.load(Relaxed)..self.count.load(Relaxed)).filter_map(move |before| {
+            let at = (before % KEPT as u64) as usize;
+            places.get(at)?.owing(at, before + 1)
+        })
+    }
+
+    /// Nothing is owed any more.
+    pub(crate) fn is_settled(&self) {
+        self.settled.store(self.count.load(Relaxed), Relaxed);
+    }
+
+    /// The statements in the places that were transactions, the oldest first. One that its session is writing over is
+    /// left out.
+    pub(crate) fn alone(&self) -> Vec<transacted::Ended> {
+        let places = self.places.get().map_or(&[][..], |places| &places[..]);
+        let mut all: Vec<_> = places.iter().enumerate().filter_map(|(at, place)| place.alone(at)).collect();
+        all.sort_unstable_by_key(|e| e.number);
+        all
+    }
+
+    /// A transaction will be kept that is no [`Alone`]: those that came before it are kept before it. By the session
+    /// alone.
+    #[inline]
+    pub(crate) fn move_alone(&self, to: &Transacted) {
+        let (count, moved) = (self.count.load(Relaxed), self.moved.load(Relaxed));
+        let all_are = self.plain.load(Relaxed) + KEPT as u64 <= count;
+        if count > moved && (all_are || self.alone.load(Relaxed) > moved) {
+            self.move_some(to, moved);
+        }
+    }
+
+    #[cold]
+    fn move_some(&self, to: &Transacted, moved: u64) {
+        self.alone().iter().filter(|ended| ended.number > moved).for_each(|ended| to.keep(ended));
+        self.moved.store(self.count.load(Relaxed), Relaxed);
+    }
+
+    /// The statement after `count` others takes a place, and not all of the last ten are an [`Alone`]: the one that
+    /// was there may be one of the last ten transactions for longer.
+    #[inline]
+    fn make_way(&self, place: &Place, count: u64, is_alone: bool, to: &Transacted) {
+        let before = (count + 1).saturating_sub(KEPT as u64);
+        if let Some(alone) = alone_of(place.kind.load(Relaxed)).filter(|_| before > self.moved.load(Relaxed)) {
+            to.keep(&alone.ended(before, (place.started_ns.load(Relaxed), place.latency_ns.load(Relaxed))));
+        }
+        let last = if is_alone { &self.alone } else { &self.plain };
+        last.store(count + 1, Relaxed);
+    }
+
+    /// A statement of the session has ended. Called by the session alone, which has settled what was owed if it
+    /// [`is_full`](Self::is_full). In line: its arguments stay in registers.
+    #[inline(always)]
+    pub(crate) fn add(&self, running: &Running<'_>, ended: &Ended<'_>, transactions: &Transacted) {
         let count = self.count.load(Relaxed);
         let places = self.places.get_or_init(Box::default);
         let place = &places[(count % KEPT as u64) as usize];
         let e = ended.execution;
+        let owes = ended
+            .owes
+            .map_or(0, |owes| u64::from(owes.kind) << 16 | OWES | owes.alone.map_or(0, |alone| alone.bits() << ALONE));
+        let is_alone = ended.owes.is_some_and(|owes| owes.alone.is_some());
+        if !is_alone || self.plain.load(Relaxed) + KEPT as u64 > count + 1 {
+            self.make_way(place, count, is_alone, transactions);
+        }
         place.sequence.write(|| {
-            let mut kind = u64::from(ended.schema) << 32 | (running.command as u64) << 8;
+            let mut kind = u64::from(ended.schema) << 32 | (running.command as u64) << COMMAND | owes;
             if !ended.listed {
                 kind |= UNLISTED;
             }
@@ -434,7 +581,7 @@ mod tests {
 
     #[test]
     fn a_text_for_which_there_is_no_room_is_cut_and_has_no_digest() {
-        let history = History::default();
+        let (history, transactions) = (History::default(), Transacted::default());
         let text = format!("SELECT '{}'", "x".repeat(300));
         let long = Mutex::new(Some(text.clone().into_bytes()));
         let words: [AtomicU64; TEXT_WORDS] = std::array::from_fn(|i| {
@@ -443,11 +590,18 @@ mod tests {
         let (command, length) = (Activity::Query, text.len() as u32);
         let running = Running { command, text: 0, length, words: &words, long: &long };
         let execution = Execution::default();
-        let ended =
-            Ended { execution: &execution, digest: &|| None, started_ns: 1, schema: 0, error: None, listed: true };
-        history.add(&running, &ended);
+        let ended = Ended {
+            execution: &execution,
+            digest: &|| None,
+            started_ns: 1,
+            schema: 0,
+            error: None,
+            listed: true,
+            owes: None,
+        };
+        history.add(&running, &ended, &transactions);
         REST.fetch_add(MOST_REST, Relaxed);
-        history.add(&running, &ended);
+        history.add(&running, &ended, &transactions);
         REST.fetch_sub(MOST_REST, Relaxed);
         let events = history.events(1, LexMode::default());
         assert_eq!(events.iter().map(|e| e.text().bytes().len()).collect::<Vec<_>>(), [text.len(), 128]);

@@ -6,206 +6,29 @@
 //! an earlier one empties them before it adds. Readers take cells of an earlier round for empty. Each [`Part`] has
 //! rounds of its own.
 
-use crate::activity::Activity;
-use crate::event_names;
+use crate::deeds::PARTS;
+pub use crate::deeds::{Deeds, Errors, Kind, Part, Raised, SessionDeeds, add_deeds, add_errors};
 use crate::sums::ALL;
 pub use crate::sums::{Key, NOBODY, Of};
-use crate::transacted::{Ended, Transacted, Transactions};
-use crate::waited::{SessionWaits, Waits, Whose};
+use crate::transacted::{Ended, Transactions};
+use crate::waited::{Waits, Whose};
 use gannet_base::sync::Mutex;
-use gannet_base::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
+use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use gannet_exec::spill::Figures;
 pub use gannet_telemetry::Did;
-use gannet_telemetry::{Cells, Counter, Execution, Scope, SessionCounters};
-use gannet_types::ErrorCode;
+use gannet_telemetry::{Counter, Execution, Scope, SessionCounters};
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
-/// A kind of statement: a number that [`Kind::name`] knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Kind(u16);
-
-/// Numbers of [`Kind`] that are no counter's.
-const QUERY: u16 = 1;
-const ERROR: u16 = 2;
-const EXECUTE: u16 = 3;
-const FIRST_COUNTER: u16 = 4;
-
-impl Kind {
-    /// Of a statement that ended. `counter`: its `Com_` counter, if it has one.
-    #[inline]
-    pub fn of(command: Activity, counter: Option<Counter>, error: u16) -> Kind {
-        Kind(match (command, counter) {
-            (Activity::Execute, _) => EXECUTE,
-            _ if error == ErrorCode::Parse.number() => ERROR,
-            (_, Some(counter)) => FIRST_COUNTER + counter as u16,
-            (_, None) => QUERY,
-        })
+/// One part of what a session did, as of an account.
+fn read(session: &SessionDeeds, part: Part) -> Account {
+    let mut read = Account::default();
+    match part {
+        Part::Statements => read.deeds = session.deeds(),
+        Part::Errors => read.errors = session.errors(),
+        Part::Transactions => read.transactions = session.sums_of_transactions(),
+        Part::Waits | Part::Status | Part::Memory => {}
     }
-
-    /// As performance_schema calls it.
-    pub fn name(self) -> String {
-        match self.0 {
-            QUERY => event_names::QUERY.into(),
-            ERROR => event_names::ERROR.into(),
-            EXECUTE => event_names::EXECUTE.into(),
-            n => event_names::of_counter(Counter::ALL.get(usize::from(n - FIRST_COUNTER)).copied()),
-        }
-    }
-
-    /// All that may be counted.
-    pub fn all() -> impl Iterator<Item = Kind> {
-        let statements = Counter::ALL.iter().filter(|c| event_names::names(**c));
-        [QUERY, ERROR, EXECUTE].into_iter().chain(statements.map(|c| FIRST_COUNTER + *c as u16)).map(Kind)
-    }
-}
-
-/// What was done, by kind.
-pub type Deeds = BTreeMap<Kind, Did>;
-
-/// Adds all of `more`.
-pub fn add_deeds(to: &mut Deeds, more: &Deeds) {
-    more.iter().for_each(|(kind, did)| to.entry(*kind).or_default().add(did));
-}
-
-/// How often an error was raised, and when.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Raised {
-    pub count: u64,
-    /// By a handler of a stored program.
-    pub handled: u64,
-    /// Microseconds since 1970.
-    pub first_us: u64,
-    pub last_us: u64,
-}
-
-impl Raised {
-    fn add(&mut self, other: &Raised) {
-        self.first_us = if self.count == 0 { other.first_us } else { self.first_us.min(other.first_us) };
-        self.count += other.count;
-        self.handled += other.handled;
-        self.last_us = self.last_us.max(other.last_us);
-    }
-}
-
-/// Errors by number.
-pub type Errors = BTreeMap<u16, Raised>;
-
-/// Adds all of `more`.
-pub fn add_errors(to: &mut Errors, more: &Errors) {
-    more.iter().for_each(|(number, raised)| to.entry(*number).or_default().add(raised));
-}
-
-/// Kinds that a session counts in cells of their own; further ones are behind a lock.
-const OWN: usize = 8;
-
-/// What is summed up, and forgotten by TRUNCATE, apart from the rest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    Statements,
-    Errors,
-    Transactions,
-    /// As status variables, sessions have them elsewhere.
-    Waits,
-    Status,
-    Memory,
-}
-
-const PARTS: [Part; 6] = [Part::Statements, Part::Errors, Part::Transactions, Part::Waits, Part::Status, Part::Memory];
-
-/// What one session did. Written by the session alone. What each statement reads is in front.
-#[derive(Default)]
-#[repr(C)]
-pub struct SessionDeeds {
-    /// The kinds of the cells in `own`; 0: these are nobody's yet.
-    kinds: [AtomicU16; OWN],
-    /// Their rounds are beside the sums: see [`Cells::round`].
-    own: [OnceLock<Box<Cells>>; OWN],
-    /// The rounds that the cells are of.
-    rounds: [AtomicU64; PARTS.len()],
-    /// Its transactions.
-    pub transacted: Transacted,
-    others: Mutex<Deeds>,
-    errors: Mutex<Errors>,
-    /// What it waited for.
-    pub waits: SessionWaits,
-}
-
-impl SessionDeeds {
-    /// Its cells for a kind, if it has some.
-    #[inline]
-    fn of_kind(&self, kind: Kind) -> Option<&Cells> {
-        let at = self.kinds.iter().position(|k| k.load(Relaxed) == kind.0)?;
-        self.own[at].get().map(|cells| &**cells)
-    }
-
-    /// Adds a statement, of whatever kind.
-    fn add(&self, kind: Kind, e: &Execution) {
-        if let Some(cells) = self.of_kind(kind) {
-            return cells.add_owned(e);
-        }
-        match self.kinds.iter().position(|k| k.load(Relaxed) == 0) {
-            Some(at) => {
-                let cells = self.own[at].get_or_init(Box::default);
-                cells.round.store(self.round(Part::Statements), Relaxed);
-                cells.add_owned(e);
-                self.kinds[at].store(kind.0, Relaxed);
-            }
-            None => self.others.lock().entry(kind).or_default().add(&Did::of(e)),
-        }
-    }
-
-    fn raise(&self, number: u16, handled: bool, at_us: u64) {
-        let one = Raised { count: 1, handled: handled.into(), first_us: at_us, last_us: at_us };
-        self.errors.lock().entry(number).or_default().add(&one);
-    }
-
-    fn round(&self, part: Part) -> u64 {
-        self.rounds[part as usize].load(Relaxed)
-    }
-
-    /// Begins anew, in this round.
-    fn begin(&self, part: Part, round: u64) {
-        match part {
-            Part::Statements => {
-                for cells in self.own.iter().filter_map(OnceLock::get) {
-                    cells.clear();
-                    cells.round.store(round, Relaxed);
-                }
-                self.others.lock().clear();
-            }
-            Part::Errors => self.errors.lock().clear(),
-            Part::Transactions => {
-                self.transacted.clear();
-                self.transacted.round.store(round, Relaxed);
-            }
-            Part::Waits | Part::Status | Part::Memory => {}
-        }
-        self.rounds[part as usize].store(round, Relaxed);
-    }
-
-    fn deeds(&self) -> Deeds {
-        let mut all = self.others.lock().clone();
-        for (kind, cells) in self.kinds.iter().zip(&self.own) {
-            let did = cells.get().map_or(Did::default(), |cells| cells.read());
-            if did.count > 0 {
-                all.entry(Kind(kind.load(Relaxed))).or_default().add(&did);
-            }
-        }
-        all
-    }
-
-    /// One part of it, as of an account.
-    fn read(&self, part: Part) -> Account {
-        let mut read = Account::default();
-        match part {
-            Part::Statements => read.deeds = self.deeds(),
-            Part::Errors => read.errors = self.errors.lock().clone(),
-            Part::Transactions => read.transactions = self.transacted.read(),
-            Part::Waits | Part::Status | Part::Memory => {}
-        }
-        read
-    }
+    read
 }
 
 /// What the sessions of one user, host or account did that have ended.
@@ -294,6 +117,27 @@ impl Ledger {
         self.rounds[part as usize].now.load(Relaxed)
     }
 
+    /// A number for the rounds of all that statements owe, beside those of prepared statements.
+    #[inline]
+    pub(crate) fn rounds(&self) -> u64 {
+        self.round(Part::Statements) + self.round(Part::Transactions)
+    }
+
+    /// From here on the session owes to sums of the present rounds. By the session alone.
+    #[cold]
+    pub(crate) fn catch_up(
+        &self,
+        session: &SessionDeeds,
+        who: impl Fn() -> (String, String),
+        (now, prepared): (u64, u64),
+    ) {
+        session.settle();
+        self.renew_if_old(session, &who, Part::Statements);
+        self.renew_if_old(session, &who, Part::Transactions);
+        session.prepared.round.store(prepared, Relaxed);
+        session.history.round.store(now, Relaxed);
+    }
+
     #[inline]
     fn renew_if_old(&self, session: &SessionDeeds, who: impl Fn() -> (String, String), part: Part) {
         if session.round(part) != self.round(part) {
@@ -343,8 +187,9 @@ impl Ledger {
     /// The session's cells of a part are of an earlier round.
     #[cold]
     fn renew(&self, session: &SessionDeeds, who: &(String, String), part: Part) {
+        session.settle();
         let round = self.round(part);
-        self.keep(who, |of| if self.counts_for(session, part, of) { session.read(part) } else { Account::default() });
+        self.keep(who, |of| if self.counts_for(session, part, of) { read(session, part) } else { Account::default() });
         session.begin(part, round);
     }
 
@@ -356,6 +201,7 @@ impl Ledger {
     /// The session ends, or goes on as another user.
     pub fn ends(&self, session: &SessionDeeds, who: &(String, String), rest: (&SessionCounters, Life, Figures)) {
         let (counters, life, memory) = rest;
+        session.settle();
         let shown = |c: &Counter| if c.scope() == Scope::Both { counters.get(*c) } else { 0 };
         let counts: Vec<u64> = Counter::ALL.iter().map(shown).collect();
         self.keep(who, |of| Account {
@@ -411,20 +257,20 @@ impl Ledger {
     /// Errors of the session in this round.
     pub fn errors(&self, session: &SessionDeeds) -> Errors {
         let now = session.round(Part::Errors) == self.round(Part::Errors);
-        if now { session.errors.lock().clone() } else { Errors::default() }
+        if now { session.errors() } else { Errors::default() }
     }
 
     /// Transactions of the session in this round.
     pub fn transactions(&self, session: &SessionDeeds) -> Transactions {
         let now = session.round(Part::Transactions) == self.round(Part::Transactions);
-        if now { session.transacted.read() } else { Transactions::default() }
+        if now { session.sums_of_transactions() } else { Transactions::default() }
     }
 
     /// What a session did that its account, user, host still has to be told of.
     pub fn open(&self, session: &SessionDeeds, of: Of) -> Account {
         let mut open = Account::default();
         for part in PARTS.into_iter().filter(|part| self.counts_for(session, *part, of)) {
-            open.add(&session.read(part));
+            open.add(&read(session, part));
         }
         open
     }
@@ -461,6 +307,7 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::activity::Activity;
     use gannet_telemetry::Rare;
 
     fn who() -> (String, String) {

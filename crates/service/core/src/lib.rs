@@ -11,6 +11,7 @@ mod activity;
 pub mod binlog;
 pub mod check;
 pub mod consumers;
+pub mod deeds;
 mod entry;
 pub mod event_names;
 pub mod history;

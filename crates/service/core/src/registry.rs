@@ -7,13 +7,13 @@ pub use crate::activity::Activity;
 use crate::consumers::{Consumers, Kept};
 pub use crate::entry::{Attribute, Entry, STARTS, Who};
 use crate::entry::{Progress, UNKNOWN, longest_attributes};
-use crate::history::LongHistory;
+use crate::history::{Ended, LongHistory, Owes};
 use crate::instances::Rounds;
 use crate::ledger::{Key, Kind, Ledger, Of, Part};
 use crate::setup::Setup;
 use crate::stages::SessionStages;
 use crate::tallies::Tallies;
-use crate::transacted::{self, LongTransactions};
+use crate::transacted::{self, Alone, LongTransactions};
 use crate::waited::Whose;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -98,6 +98,27 @@ impl Registry {
         self.of_watched(entry, kept).filter(|_| self.setup.is_on(kind))
     }
 
+    /// All is collected of the session's statements that is collected by default, and no more.
+    #[inline(always)]
+    pub fn is_usual(&self, entry: &Entry) -> bool {
+        self.consumers.are_usual() && entry.watched.is_all() && !self.setup.some_off()
+    }
+
+    /// A statement of the session has ended without an error, and [`is_usual`](Self::is_usual). It is added to the sums
+    /// later, from where it is kept. `counter`: of its kind. `alone`: the transaction that it was, which nobody else is
+    /// told of.
+    #[inline(always)]
+    pub fn ended(&self, entry: &Entry, counter: Option<Counter>, alone: Option<Alone>, ended: Ended<'_>) {
+        gannet_telemetry::latency(ended.execution.latency_ns);
+        let prepared = self.prepared.now();
+        let rounds = self.ledger.rounds() + prepared;
+        if entry.deeds.history.round.load(Relaxed) != rounds {
+            self.ledger.catch_up(&entry.deeds, || entry.account(), (rounds, prepared));
+        }
+        let kind = Kind::of(entry.activity().0, counter, 0).0;
+        entry.ended(&Ended { owes: Some(Owes { kind, alone }), ..ended });
+    }
+
     /// The part of it that is collected of the session.
     #[cold]
     fn of_watched(&self, entry: &Entry, kept: Kept) -> Option<Kept> {
@@ -132,7 +153,7 @@ impl Registry {
         }
         self.ledger.transacted(&entry.deeds, || entry.account(), ended);
         if kept.own {
-            entry.deeds.transacted.keep(ended);
+            entry.deeds.keep(ended);
         }
         if kept.long {
             self.long_transactions.add(entry.id, *ended);

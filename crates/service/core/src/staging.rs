@@ -6,7 +6,7 @@ use gannet_telemetry::{Stage, Staging};
 
 /// Of the session.
 fn of(entry: &Entry) -> Session {
-    let (statement, account) = (entry.history.count() + 1, entry.account());
+    let (statement, account) = (entry.deeds.history.count() + 1, entry.account());
     Session { thread: entry.id, statement, account, watched: entry.watched.get() }
 }
 

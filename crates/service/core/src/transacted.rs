@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::OnceLock;
 
 /// Transactions that a session keeps (`performance_schema_events_transactions_history_size`).
-const KEPT: usize = 10;
+pub(crate) const KEPT: usize = 10;
 /// Of all sessions (`performance_schema_events_transactions_history_long_size`).
 const KEPT_LONG: usize = 10_000;
 
@@ -32,7 +32,14 @@ impl Default for Timed {
 }
 
 impl Timed {
+    /// One that took so long.
+    #[inline]
+    pub(crate) fn one(ns: u64) -> Timed {
+        Timed { count: 1, total_ns: ns, min_ns: ns, max_ns: ns }
+    }
+
     /// Adds those of others.
+    #[inline]
     pub fn add(&mut self, other: &Timed) {
         self.count += other.count;
         self.total_ns += other.total_ns;
@@ -49,6 +56,13 @@ pub struct Transactions {
 }
 
 impl Transactions {
+    /// Adds one that was a statement.
+    #[inline]
+    pub(crate) fn add_alone(&mut self, alone: Alone, ns: u64) {
+        let of = if alone.is_read_only() { &mut self.read_only } else { &mut self.read_write };
+        of.add(&Timed::one(ns));
+    }
+
     /// Adds those of others.
     pub fn add(&mut self, other: &Transactions) {
         self.read_write.add(&other.read_write);
@@ -84,12 +98,52 @@ pub struct Packed(u64);
 
 const COMMITTED: u64 = 1;
 const READ_ONLY: u64 = 2;
+const AUTOCOMMIT: u64 = 4;
+/// Bits without the counts of savepoints.
+const PLAIN_BITS: u32 = 7;
 
 impl Packed {
     /// It has been committed, or not.
     #[inline]
     pub(crate) fn set_committed(&mut self, committed: bool) {
         self.0 = self.0 & !COMMITTED | u64::from(committed);
+    }
+}
+
+/// How a transaction was that was one statement, and has not written: five bits, of which one is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alone(u8);
+
+impl Alone {
+    /// Bits that one takes.
+    pub(crate) const BITS: u32 = 5;
+
+    pub(crate) fn of_bits(bits: u64) -> Option<Alone> {
+        (bits & AUTOCOMMIT != 0).then_some(Alone(bits as u8))
+    }
+
+    #[inline]
+    pub(crate) fn bits(self) -> u64 {
+        self.0.into()
+    }
+
+    /// It was READ ONLY by what was said of it.
+    #[inline]
+    pub(crate) fn is_read_only(self) -> bool {
+        u64::from(self.0) & READ_ONLY != 0
+    }
+
+    /// The transaction of statement `number`.
+    pub(crate) fn ended(self, number: u64, (started_ns, latency_ns): (u64, u64)) -> Ended {
+        Ended { number, end_number: number, started_ns, latency_ns, trx: 0, how: Packed(self.0.into()) }
+    }
+}
+
+impl Packed {
+    /// It may be that of an [`Alone`]: autocommitted, without savepoints.
+    #[inline]
+    pub(crate) fn alone(self) -> Option<Alone> {
+        (self.0 >> Alone::BITS == 0 && self.0 & AUTOCOMMIT != 0).then_some(Alone(self.0 as u8))
     }
 }
 
@@ -101,7 +155,7 @@ impl From<How> for Packed {
             [0, 0, 0] => 0,
             counts => counts.iter().rev().fold(0, |n, c| n << COUNT_BITS | u64::from(*c).min(MOST_SAVEPOINTS)),
         };
-        Packed(flags | (how.isolation as u64) << 3 | counts << 7)
+        Packed(flags | (how.isolation as u64) << 3 | counts << PLAIN_BITS)
     }
 }
 
@@ -128,11 +182,11 @@ impl From<Packed> for How {
             2 => Isolation::RepeatableRead,
             _ => Isolation::Serializable,
         };
-        let count = |i: u32| (n >> (7 + i * COUNT_BITS) & MOST_SAVEPOINTS) as u32;
+        let count = |i: u32| (n >> (PLAIN_BITS + i * COUNT_BITS) & MOST_SAVEPOINTS) as u32;
         How {
             committed: n & COMMITTED != 0,
             read_only: n & READ_ONLY != 0,
-            autocommit: n & 4 != 0,
+            autocommit: n & AUTOCOMMIT != 0,
             isolation,
             savepoints: [count(0), count(1), count(2)],
         }
@@ -159,16 +213,16 @@ impl Default for Cells {
 
 impl Cells {
     #[inline]
-    fn add(&self, ns: u64) {
+    fn add(&self, timed: &Timed) {
         let [count, total, min, max] = &self.0;
         let bump = |cell: &AtomicU64, n: u64| cell.store(cell.load(Relaxed).wrapping_add(n), Relaxed);
-        bump(count, 1);
-        bump(total, ns);
-        if ns < min.load(Relaxed) {
-            min.store(ns, Relaxed);
+        bump(count, timed.count);
+        bump(total, timed.total_ns);
+        if timed.min_ns < min.load(Relaxed) {
+            min.store(timed.min_ns, Relaxed);
         }
-        if ns > max.load(Relaxed) {
-            max.store(ns, Relaxed);
+        if timed.max_ns > max.load(Relaxed) {
+            max.store(timed.max_ns, Relaxed);
         }
     }
 
@@ -194,8 +248,10 @@ pub struct Transacted {
     places: OnceLock<Box<[Place; KEPT]>>,
     /// READ WRITE, READ ONLY.
     sums: [Cells; 2],
-    /// The last one up to this is not shown as the current one.
-    forgotten: AtomicU64,
+    /// Those that had ended then are not shown as current ones.
+    forgotten_ns: AtomicU64,
+    /// Nor, those until then, among the last ones.
+    cleared_ns: AtomicU64,
     /// When the open one began that is more than a statement; 0: none is open.
     open_since_ns: AtomicU64,
     /// The statement that began it.
@@ -207,7 +263,16 @@ impl Transacted {
     /// One has ended: its part of the sums.
     #[inline]
     pub(crate) fn sum(&self, ended: &Ended) {
-        self.sums[usize::from(ended.how.0 & READ_ONLY != 0)].add(ended.latency_ns);
+        self.sums[usize::from(ended.how.0 & READ_ONLY != 0)].add(&Timed::one(ended.latency_ns));
+    }
+
+    /// The same of several.
+    pub(crate) fn sum_all(&self, some: &Transactions) {
+        for (cells, timed) in self.sums.iter().zip([&some.read_write, &some.read_only]) {
+            if timed.count > 0 {
+                cells.add(timed);
+            }
+        }
     }
 
     /// Keeps one that has ended.
@@ -243,7 +308,7 @@ impl Transacted {
     }
 
     /// The sums.
-    pub fn read(&self) -> Transactions {
+    pub(crate) fn read(&self) -> Transactions {
         let [read_write, read_only] = &self.sums;
         Transactions { read_write: read_write.read(), read_only: read_only.read() }
     }
@@ -252,30 +317,29 @@ impl Transacted {
         self.sums.iter().for_each(Cells::clear);
     }
 
-    /// Those that are kept, the oldest first. One that its session is writing over is left out.
-    pub fn kept(&self) -> Vec<Ended> {
-        let Some(places) = self.places.get() else { return Vec::new() };
-        let mut all: Vec<Ended> = places.iter().filter_map(Place::read).collect();
-        all.sort_unstable_by_key(|e| (e.started_ns + e.latency_ns, e.end_number));
-        all
+    /// Those that are kept in places of their own. One that its session is writing over is left out.
+    pub(crate) fn kept(&self) -> Vec<Ended> {
+        self.places.get().map_or_else(Vec::new, |places| places.iter().filter_map(Place::read).collect())
     }
 
-    /// The last one that has ended.
-    pub fn last(&self) -> Option<Ended> {
-        let at = self.count.load(Relaxed).checked_sub(1).filter(|at| *at >= self.forgotten.load(Relaxed))?;
-        self.places.get()?[(at % KEPT as u64) as usize].read()
+    /// Not shown as the current one any more.
+    pub(crate) fn is_forgotten(&self, ended: &Ended) -> bool {
+        ended.started_ns + ended.latency_ns <= self.forgotten_ns.load(Relaxed)
     }
 
-    /// The last one is not shown as the current one any more.
-    pub fn forget_last(&self) {
-        self.forgotten.store(self.count.load(Relaxed), Relaxed);
+    /// Nor among the last ones.
+    pub(crate) fn is_cleared(&self, ended: &Ended) -> bool {
+        ended.started_ns + ended.latency_ns <= self.cleared_ns.load(Relaxed)
     }
 
-    /// Forgets those that are kept; those that end meanwhile may stay.
-    pub fn forget_kept(&self) {
-        if let Some(places) = self.places.get() {
-            places.iter().for_each(|p| p.words[0].store(0, Relaxed));
-        }
+    /// Those that have ended by now are not shown as current ones any more.
+    pub fn forget_last(&self, now_ns: u64) {
+        self.forgotten_ns.store(now_ns, Relaxed);
+    }
+
+    /// Nor among the last ones.
+    pub fn forget_kept(&self, now_ns: u64) {
+        self.cleared_ns.store(now_ns, Relaxed);
     }
 }
 
@@ -325,9 +389,22 @@ mod tests {
     }
 
     #[test]
+    fn one_that_is_a_statement_is_five_bits() {
+        for (committed, read_only) in [(true, false), (false, true)] {
+            let how = How { committed, read_only, savepoints: [0; 3], ..ended(1, 1).how.into() };
+            let alone = Packed::from(how).alone().unwrap();
+            assert_eq!((Alone::of_bits(alone.bits()), alone.bits() >> Alone::BITS), (Some(alone), 0));
+            let told = Ended { number: 3, end_number: 3, started_ns: 5, latency_ns: 6, trx: 0, how: how.into() };
+            assert_eq!((alone.ended(3, (5, 6)), alone.is_read_only()), (told, read_only));
+            assert_eq!(Packed::from(How { autocommit: false, ..how }).alone(), None);
+        }
+        assert_eq!((ended(1, 1).how.alone(), Alone::of_bits(0)), (None, None));
+    }
+
+    #[test]
     fn the_last_ten_are_kept_and_all_are_summed_up() {
         let t = Transacted::default();
-        assert_eq!((t.last(), t.kept().len(), t.open()), (None, 0, None));
+        assert_eq!((t.kept().len(), t.open()), (0, None));
         for n in 1..=12 {
             t.sum(&ended(n, n));
             t.keep(&ended(n, n));
@@ -335,16 +412,18 @@ mod tests {
         let read = t.read();
         assert_eq!(read.read_write, Timed { count: 12, total_ns: 78, min_ns: 1, max_ns: 12 });
         assert_eq!((read.read_only, read.all()), (Timed::default(), read.read_write));
-        let kept = t.kept();
-        assert_eq!((kept.len(), kept[0].number, t.last().map(|e| e.number)), (10, 3, Some(12)));
+        let mut kept = t.kept();
+        kept.sort_unstable_by_key(|e| e.number);
+        assert_eq!((kept.len(), kept[0].number), (10, 3));
         // The counts of savepoints end somewhere.
         let how = How { savepoints: [3, (1 << 19) - 1, 0], ..ended(1, 1).how.into() };
         assert_eq!(kept[9], Ended { how: how.into(), ..ended(12, 12) });
-        t.forget_last();
-        assert_eq!((t.last(), t.kept().len()), (None, 10));
-        t.forget_kept();
+        t.forget_last(132);
+        assert_eq!([11, 12].map(|n| t.is_forgotten(&ended(n, n))), [true, true]);
+        t.forget_kept(131);
+        assert_eq!([11, 12].map(|n| t.is_cleared(&ended(n, n))), [true, false]);
         t.clear();
-        assert_eq!((t.kept().len(), t.read()), (0, Transactions::default()));
+        assert_eq!(t.read(), Transactions::default());
         t.opens((5, 6), how);
         assert_eq!(t.open(), Some((5, 6, how)));
         t.closes();

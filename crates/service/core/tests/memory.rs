@@ -47,7 +47,9 @@ fn live(registry: &Registry, entry: &Entry, number: u64, globals: &GlobalVars) {
         let execution = Execution { latency_ns: 1000 + n, rows_sent: 1, rare, ..Execution::default() };
         registry.did(entry, Some(kinds[(n % 4) as usize]), error.map_or(0, |(n, _)| n), &execution);
         let digest = || Some(DigestKey(u128::from(n)));
-        entry.ended(&Ended { execution: &execution, digest: &digest, started_ns: n, schema: 1, error, listed: true });
+        let listed = true;
+        let (execution, digest) = (&execution, &digest);
+        entry.ended(&Ended { execution, digest, started_ns: n, schema: 1, error, listed, owes: None });
         let (committed, read_only, autocommit) = (true, false, true);
         let how = How { committed, read_only, autocommit, isolation: Isolation::default(), savepoints: [0; 3] };
         let ended = transacted::Ended {
@@ -62,7 +64,7 @@ fn live(registry: &Registry, entry: &Entry, number: u64, globals: &GlobalVars) {
     }
     // `max_prepared_stmt_count` allows no two for each.
     let text: Arc<[u8]> = b"SELECT c FROM sbtest1 WHERE id = ?"[..].into();
-    entry.prepared.add(Arc::new(Instance::new((1, None), (text, LexMode::default()), (1, 2))));
+    entry.deeds.prepared.add(Arc::new(Instance::new((1, None), (text, 1, LexMode::default()), (1, 2))));
     entry.idle(100);
     entry.forget_long_info();
 }

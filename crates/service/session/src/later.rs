@@ -10,16 +10,15 @@
 //!                                            Next::Idle ◀── conclude, answer: resume
 //! ```
 
+use super::Session;
+use super::concluded::{Concluded, conclude};
 use super::reply::Done;
-use super::{Session, query};
-use gannet_core::instances::Instance;
 use gannet_core::kept::DigestHandle;
 use gannet_core::vars::Live;
 use gannet_engine::Lsn;
 use gannet_runtime::{Waker, now_ns};
 use gannet_telemetry::{DigestPlace, session_waited};
 use gannet_types::{Result, SqlError, Value};
-use std::sync::Arc;
 
 /// What a session has of that.
 #[derive(Default)]
@@ -34,8 +33,8 @@ struct Left {
     lsn: Lsn,
     started: u64,
     place: Option<DigestPlace>,
-    /// The prepared statement that was executed.
-    instance: Option<Arc<Instance>>,
+    /// The text of the prepared statement that was executed; 0: none.
+    prepared: u64,
     /// Of its markers, for the slow query log.
     values: Vec<Value>,
     done: Done,
@@ -65,13 +64,13 @@ impl Session {
         &mut self,
         lsn: Lsn,
         started: u64,
-        (handle, instance): (Option<&DigestHandle>, Option<&Arc<Instance>>),
+        (handle, prepared): (Option<&DigestHandle>, u64),
         values: &[Value],
         done: Done,
     ) {
         let place = handle.map(DigestHandle::here);
         let values = if self.server.logs.slow() { values.to_vec() } else { Vec::new() };
-        self.later.left = Some(Left { lsn, started, place, instance: instance.cloned(), values, done });
+        self.later.left = Some(Left { lsn, started, place, prepared, values, done });
     }
 
     /// The outcome of the statement whose rest was left, when the log is durable; `None`: not yet, and `waker` is
@@ -91,10 +90,8 @@ impl Session {
         }
         let outcome = committed.map(|_| left.done);
         let digest = || left.place.as_ref().and_then(DigestPlace::key);
-        let record = |e: &_, rounds: &_| {
-            left.place.iter().for_each(|place| place.record(e));
-            left.instance.iter().for_each(|instance| instance.did(e, rounds));
-        };
-        Some(query::conclude(self, left.started, &digest, record, &left.values, outcome))
+        let record = |e: &_| left.place.iter().for_each(|place| place.record(e));
+        let ended = Concluded { started: left.started, prepared: left.prepared, values: &left.values };
+        Some(conclude(self, ended, &digest, record, outcome))
     }
 }

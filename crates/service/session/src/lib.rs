@@ -50,6 +50,7 @@ mod callbacks;
 pub(crate) mod calls;
 mod compiled;
 mod components;
+mod concluded;
 mod conversions;
 mod counting;
 mod definers;

@@ -1,6 +1,7 @@
 //! Prepared statements: of PREPARE, and of services that keep their clients' own.
 
 use super::cached::CachedPlan;
+use super::concluded::finish_execution;
 use super::locks::is_stale;
 use super::reply::Done;
 use super::reply::Reply;
@@ -74,17 +75,17 @@ impl Counted {
         let prepare_ns = now_ns().saturating_sub(began_ns);
         let instance = Arc::new(Instance::new(
             (session.prepared, name.map(str::to_owned)),
-            (made.text.clone(), mode),
-            (entry.history.count() + 1, prepare_ns),
+            (made.text.clone(), made.text_number, mode),
+            (entry.deeds.history.count() + 1, prepare_ns),
         ));
-        entry.prepared.add(instance.clone());
+        entry.deeds.prepared.add(instance.clone());
         Counted { core, entry, instance }
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.entry.prepared.remove(self.instance.number);
+        self.entry.deeds.prepared.remove(&self.instance);
         self.core.prepared.fetch_sub(1, Ordering::Relaxed);
         sub(Counter::PreparedStmtCount, 1);
     }
@@ -168,7 +169,7 @@ impl Session {
         };
         self.state.running.attributes = None;
         logging::note_execution(self, &s.text, &s.values);
-        let outcome = query::finish_execution(self, started, (&s.digest, s.instance()), &s.values, outcome);
+        let outcome = finish_execution(self, started, (&s.digest, s.text_number), &s.values, outcome);
         if s.values.iter().any(|v| v.long_bytes() > LONG_KEPT) {
             s.values = Vec::new();
         }

@@ -5,6 +5,7 @@
 //! literals need is allocated, and nothing is written that another worker reads.
 
 use super::cached::{Cached, CachedPlan, with_scan};
+use super::concluded::finish_statement;
 use super::locks::{PlanLocks, is_stale};
 use super::many::Many;
 use super::reply::Done;
@@ -16,13 +17,10 @@ use super::{
     Session, alone, branch, cached, calls, counting, grant_tables, gtids, locks, logged, logging, outfile, profile,
 };
 use gannet_core::event_names;
-use gannet_core::history::Ended;
-use gannet_core::instances::{Instance, Rounds};
-use gannet_core::kept::DigestHandle;
 use gannet_core::kinds;
 use gannet_core::registry::Activity;
 use gannet_core::vars::Live;
-use gannet_core::work::{self, NextGtid};
+use gannet_core::work::NextGtid;
 use gannet_engine::Savepoint;
 use gannet_exec::{Affected, Counts, Cx, DirectBuffers, Outcome, ResultSink, Shared};
 use gannet_parser::Extent;
@@ -31,22 +29,13 @@ use gannet_parser::digest;
 use gannet_plan::physical::Op;
 use gannet_plan::plan::Intent;
 use gannet_plan::{Plan, PlanKind};
-use gannet_runtime::{Interrupt, now_ns};
-use gannet_telemetry::{Counter, DigestKey, Execution, Rare, count};
-use gannet_types::{ErrorCode, Level, Result, SqlError, Value, sql_err};
+use gannet_telemetry::{Counter, count};
+use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// How often a statement is planned again when its tables change between planning and locking.
 const MAX_REPLANS: u32 = 10;
-
-/// Adds the statement that has ended to those of all sessions.
-#[cold]
-fn keep_long(session: &Session) {
-    if let Some(event) = session.entry.last_event() {
-        session.server.registry.long_history.add(event);
-    }
-}
 
 /// Reading a longer text takes so long that it is asked before whether the statement was stopped.
 const LONG_TEXT: usize = 1 << 16;
@@ -519,113 +508,6 @@ fn refuse_text(session: &mut Session, text: &[u8], started: u64, error: SqlError
     finish_statement(session, started, Some(&handle), &[], Err(error))
 }
 
-/// Statistics, diagnostics and functions about the statement that ended; later, where its commit is not on disk
-/// yet. `values`: of its markers.
-pub(crate) fn finish_statement(
-    session: &mut Session,
-    started: u64,
-    handle: Option<&DigestHandle>,
-    values: &[Value],
-    outcome: Result<Done>,
-) -> Result<Done> {
-    if let (Some(lsn), Ok(_)) = (session.work.unsynced(), &outcome) {
-        session.leave(lsn, started, (handle, None), values, outcome?);
-        return Ok(Done::default());
-    }
-    let digest = || handle.and_then(DigestHandle::key);
-    let record = |e: &Execution, _: &Rounds| handle.iter().for_each(|h| h.record(e));
-    conclude(session, started, &digest, record, values, outcome)
-}
-
-/// The same of a prepared statement that a client has executed.
-pub(crate) fn finish_execution(
-    session: &mut Session,
-    started: u64,
-    (handle, instance): (&DigestHandle, Option<&Arc<Instance>>),
-    values: &[Value],
-    outcome: Result<Done>,
-) -> Result<Done> {
-    if let (Some(lsn), Ok(_)) = (session.work.unsynced(), &outcome) {
-        session.leave(lsn, started, (Some(handle), instance), values, outcome?);
-        return Ok(Done::default());
-    }
-    let record = |e: &Execution, rounds: &Rounds| {
-        handle.record(e);
-        instance.iter().for_each(|i| i.did(e, rounds));
-    };
-    conclude(session, started, &|| handle.key(), record, values, outcome)
-}
-
-/// [`finish_statement`], when nothing is to be waited for any more.
-pub(crate) fn conclude(
-    session: &mut Session,
-    started: u64,
-    digest: &dyn Fn() -> Option<DigestKey>,
-    record: impl FnOnce(&Execution, &Rounds),
-    values: &[Value],
-    outcome: Result<Done>,
-) -> Result<Done> {
-    session.state.profiles.stage("query end");
-    let outcome = outcome.map_err(|e| {
-        gtids::end_failed(session, &e);
-        session.final_error(e)
-    });
-    if std::mem::take(&mut session.running.timed_out) {
-        // The limit was this statement's, which may have ended by itself just then: not the next one of the text.
-        session.entry.context.clear(Interrupt::Query);
-    }
-    if let Err(e) = &outcome {
-        session.running.diagnostics.warnings.push(e.to_warning(Level::Error));
-    }
-    session.state.running.before.ended(&mut session.running, 0, &outcome);
-    let figures = std::mem::take(&mut session.running.figures);
-    session.running.no_index = figures.no_index;
-    let latency = now_ns().saturating_sub(started);
-    let locks_ns = session.entry.counters.get(Counter::LockWaitNs).wrapping_sub(session.locks_seen_ns);
-    let ended_us = session.state.running.clock.unix_us + latency / 1000;
-    session.state.running.clock.ended_ns = started + latency;
-    work::settle(&mut session.work, started, started + latency);
-    if figures.sent == 0 && !figures.into && figures.kind == Some(Counter::ComSelect) && outcome.is_ok() {
-        count(Counter::EmptyQueries);
-    }
-    let works = figures.works || session.entry.memory.is_touched();
-    let work = works.then(|| counting::work_done(session));
-    let cpu_ns = if counting::measures_cpu(session) { counting::cpu_taken(session).min(latency) } else { 0 };
-    let warnings = outcome.as_ref().map_or(0, |_| session.running.diagnostics.warnings.total());
-    let (error, no_index) = (outcome.is_err(), figures.no_index);
-    let execution = Execution {
-        latency_ns: latency,
-        rows_sent: figures.sent,
-        rows_examined: figures.examined,
-        rows_affected: outcome.as_ref().map_or(0, |done| if done.rows { 0 } else { done.affected }),
-        end_unix_us: ended_us,
-        rare: Rare { error, no_index, locks_ns, cpu_ns, warnings, work }.if_any(),
-    };
-    let number = outcome.as_ref().err().map_or(0, |e| e.number());
-    let executed = session.executed.take();
-    if let Some(kept) = session.server.registry.keeps(&session.entry, figures.kind, number) {
-        let registry = &session.server.registry;
-        record(&execution, &registry.prepared);
-        executed.iter().for_each(|i| i.did(&execution, &registry.prepared));
-        session.server.registry.did(&session.entry, figures.kind, number, &execution);
-        if session.running.diagnostics.warnings.raised() > 0 {
-            tell_warnings(session, ended_us);
-        }
-        if kept.own || kept.long {
-            let error = outcome.as_ref().err().map(|e| (e.number(), e.message()));
-            let schema = session.state.database_id();
-            let listed = kept.listed;
-            session.entry.ended(&Ended { execution: &execution, digest, started_ns: started, schema, error, listed });
-        }
-        if kept.long {
-            keep_long(session);
-        }
-    }
-    session.locks_seen_ns = session.locks_seen_ns.wrapping_add(locks_ns);
-    logging::check_slow(session, latency, locks_ns, &figures, values, &outcome);
-    outcome
-}
-
 /// SELECT ... INTO: one row for variables. No row leaves them as they are, with warning 1329; two are error 1172.
 fn run_into(session: &mut Session, plan: &Plan, into: &ast::SelectInto, params: &[Value]) -> Result<Done> {
     let ast::SelectInto::Variables(targets) = into else {
@@ -766,16 +648,6 @@ pub(super) fn writes_base(plan: &Plan) -> bool {
 pub(super) fn takes_base(plan: &Plan) -> bool {
     let takes = |i: Intent| !matches!(i, Intent::Read | Intent::LockingRead | Intent::ForeignRead);
     plan.tables.iter().any(|t| !t.table.temporary && takes(t.intent))
-}
-
-/// Counts the warnings of the statement among the errors; an error that ended it is counted with it.
-#[cold]
-fn tell_warnings(session: &Session, ended_us: u64) {
-    let warnings = &session.running.diagnostics.warnings;
-    let own = usize::try_from(warnings.raised()).unwrap_or(usize::MAX);
-    for warning in warnings.iter().rev().take(own).filter(|w| w.level != Level::Error) {
-        session.server.registry.warned(&session.entry, warning.code.number(), ended_us);
-    }
 }
 
 /// Keeps what an execution has counted, beside what its functions and triggers have read. Returns where the row begins

@@ -33,7 +33,7 @@ pub use once::OpenTable;
 pub(crate) use rows::append;
 pub use rows::{Mode, isolation};
 pub use transaction::Transaction;
-pub use watched::{Watched, settle};
+pub use watched::{Watched, settle, tell_alone};
 
 use crate::Core;
 use crate::accounts::{Access, Account, Usage};

@@ -7,7 +7,7 @@
 use super::{Transaction, Work};
 use crate::Core;
 use crate::registry::Entry;
-use crate::transacted::{Ended, How, Packed};
+use crate::transacted::{Alone, Ended, How, Packed};
 use gannet_runtime::now_ns;
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ pub struct Watched {
     exact: bool,
     /// One has ended, and its statement has not.
     passed: Option<Passed>,
+    /// The statement has told of one already.
+    told_one: bool,
     /// When the open one began; 0: with the statement that runs.
     began_ns: u64,
     /// The statement that began the open one; 0: the one that runs.
@@ -96,13 +98,24 @@ impl Watched {
         if self.passed.is_some() {
             let started = self.told.as_ref().map_or(0, |(_, e)| e.activity().1);
             self.tell(started, now_ns());
+            self.told_one = true;
         }
     }
 
-    #[inline(always)]
+    /// The one that has ended, where it began and ended with its statement and has not written.
+    #[inline]
+    fn take_alone(&mut self) -> Option<Alone> {
+        let passed = self.passed.filter(|p| p.began_ns | p.number | p.trx == 0 && !self.told_one)?;
+        let alone = passed.how.alone();
+        if alone.is_some() {
+            self.passed = None;
+        }
+        alone
+    }
+
     fn tell(&mut self, started_ns: u64, ended_ns: u64) {
         let (Some(passed), Some((core, entry))) = (self.passed.take(), &self.told) else { return };
-        let end_number = entry.history.count() + 1;
+        let end_number = entry.deeds.history.count() + 1;
         let started_ns = if passed.began_ns == 0 { started_ns } else { passed.began_ns };
         let ended = Ended {
             number: if passed.number == 0 { end_number } else { passed.number },
@@ -134,7 +147,7 @@ impl Watched {
             if self.began_ns == 0 {
                 self.began_ns = started_ns;
             }
-            self.number = entry.history.count() + 1;
+            self.number = entry.deeds.history.count() + 1;
             self.shown = true;
             let (read_only, isolation) = (state.is_read_only(), state.isolation());
             let (committed, autocommit) = (false, false);
@@ -149,20 +162,32 @@ impl Watched {
     }
 }
 
-/// The statement has ended that began then, before it is counted itself.
+/// The statement has ended that began then, before it is counted itself. Returns its transaction where that was
+/// nothing but the statement: the caller tells of it.
 #[inline]
-pub fn settle(work: &mut Work, started_ns: u64, ended_ns: u64) {
+pub fn settle(work: &mut Work, started_ns: u64, ended_ns: u64) -> Option<Alone> {
     let Work { watched, state, txn, .. } = work;
     let another = watched.passed.is_some();
-    if another {
+    let alone = watched.take_alone();
+    if watched.passed.is_some() {
         watched.tell(started_ns, ended_ns);
     }
-    watched.exact = false;
+    (watched.exact, watched.told_one) = (false, false);
     if state.is_open() != watched.shown {
         // AND CHAIN: it has begun when the other had ended.
         watched.settle_open(state, if another { ended_ns } else { started_ns });
     }
     if state.is_open() {
         txn.show_progress();
+    }
+    alone
+}
+
+/// Tells of the transaction that [`settle`] has returned, before the statement is counted.
+#[cold]
+pub fn tell_alone(work: &Work, alone: Alone, (started_ns, ended_ns): (u64, u64)) {
+    if let Some((core, entry)) = &work.watched.told {
+        let times = (started_ns, ended_ns.saturating_sub(started_ns));
+        core.registry.transacted(entry, &alone.ended(entry.deeds.history.count() + 1, times));
     }
 }

@@ -100,11 +100,11 @@ fn history_long(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()>
 }
 
 fn forget_current(core: &Core) {
-    core.registry.all().iter().for_each(|e| e.history.forget_last());
+    core.registry.all().iter().for_each(|e| e.deeds.history.forget_last());
 }
 
 fn forget_history(core: &Core) {
-    core.registry.all().iter().for_each(|e| e.history.clear());
+    core.registry.all().iter().for_each(|e| e.deeds.history.clear());
 }
 
 fn forget_history_long(core: &Core) {
@@ -186,7 +186,7 @@ fn waits(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
         let [schema, object, index, kind] = objects.get(&entry.id).cloned().unwrap_or_default();
         let began = waits.since_ns.saturating_sub(state.server.started_ns());
         let spent = now.saturating_sub(waits.since_ns);
-        let running = (waits.wait.is_some()).then(|| entry.history.count() + 1);
+        let running = (waits.wait.is_some()).then(|| entry.deeds.history.count() + 1);
         let nesting = if running.is_some() {
             member("events_waits_current", "NESTING_EVENT_TYPE", "STATEMENT")
         } else {
@@ -195,7 +195,7 @@ fn waits(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
         let numbered = |n: Option<u64>| n.map_or(Value::Null, Value::UInt);
         emit(&[
             Value::UInt(entry.id),
-            Value::UInt(entry.history.count() + 1),
+            Value::UInt(entry.deeds.history.count() + 1),
             Value::Null,
             text(waits.wait.map_or("idle", Wait::name)),
             Value::Null,

@@ -263,7 +263,7 @@ pub(super) fn data_locks(state: &mut State, equals: &Equals<'_>, _: Emit<'_>) ->
 /// The number of the statement that a session waits in, where somebody asks for it.
 fn event((state, wanted): (&State, bool), thread: u64, granted: bool) -> ValueRef<'static> {
     let waits = (wanted && !granted).then(|| state.server.registry.get(thread)).flatten();
-    waits.map_or(ValueRef::Null, |e| ValueRef::UInt(e.history.count() + 1))
+    waits.map_or(ValueRef::Null, |e| ValueRef::UInt(e.deeds.history.count() + 1))
 }
 
 fn row(

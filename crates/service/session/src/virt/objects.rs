@@ -193,7 +193,7 @@ fn handles(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
             text(table),
             Value::UInt(l.object),
             Value::UInt(entry.id),
-            Value::UInt(entry.history.count() + 1),
+            Value::UInt(entry.deeds.history.count() + 1),
             Value::Null,
             maybe(external),
         ])?;

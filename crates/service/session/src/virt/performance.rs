@@ -208,7 +208,7 @@ pub(super) fn metadata_locks(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) 
             text(if l.granted { "GRANTED" } else { "PENDING" }),
             text(""),
             Value::UInt(l.party.thread),
-            waits.map_or(Value::Null, |entry| Value::UInt(entry.history.count() + 1)),
+            waits.map_or(Value::Null, |entry| Value::UInt(entry.deeds.history.count() + 1)),
         ])?;
     }
     Ok(())

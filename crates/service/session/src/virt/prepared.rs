@@ -31,8 +31,8 @@ tables! {
 fn instances(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let n = Value::UInt;
     for entry in visible(state) {
-        for instance in entry.prepared.all() {
-            let used = instance.used(&state.server.registry.prepared);
+        for instance in entry.deeds.prepared.all() {
+            let used = entry.deeds.used(&instance, &state.server.registry.prepared);
             let mut row = vec![
                 n(entry.id << 32 | u64::from(instance.number)),
                 n(instance.number.into()),

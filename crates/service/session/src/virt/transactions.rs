@@ -117,10 +117,10 @@ fn current(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
                 let since = if t.started_ns == 0 { entry.activity().1 } else { t.started_ns };
                 let (read_only, autocommit, isolation) = (t.read_only, t.autocommit, t.isolation);
                 let how = How { committed: false, read_only, autocommit, isolation, savepoints: [0; 3] };
-                (since, entry.history.count() + 1, how)
+                (since, entry.deeds.history.count() + 1, how)
             }
             (None, None) => {
-                if let Some(last) = entry.deeds.transacted.last() {
+                if let Some(last) = entry.deeds.last_transaction() {
                     emit(&Shown::ended(entry.id, &last).row(state))?;
                 }
                 continue;
@@ -138,7 +138,7 @@ fn history(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
         return Ok(());
     }
     for entry in visible(state) {
-        for ended in entry.deeds.transacted.kept() {
+        for ended in entry.deeds.transactions() {
             emit(&Shown::ended(entry.id, &ended).row(state))?;
         }
     }
@@ -160,11 +160,11 @@ fn history_long(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()>
 }
 
 fn forget_current(core: &Core) {
-    core.registry.all().iter().for_each(|e| e.deeds.transacted.forget_last());
+    core.registry.all().iter().for_each(|e| e.deeds.transacted.forget_last(now_ns()));
 }
 
 fn forget_history(core: &Core) {
-    core.registry.all().iter().for_each(|e| e.deeds.transacted.forget_kept());
+    core.registry.all().iter().for_each(|e| e.deeds.transacted.forget_kept(now_ns()));
 }
 
 fn forget_history_long(core: &Core) {
