@@ -95,6 +95,13 @@ fn the_console_is_for_those_who_may_see() {
     assert_eq!(get(at, "/metrics", "").0, 401);
     let (status, metrics) = get(at, "/metrics", "Authorization: Basic d2F0Y2g6c2Vl\r\n");
     assert!(status == 200 && metrics.contains("\nmysql_up 1\n"), "{metrics:.300}");
+    // Another page asks for figures in vain, with whatever credentials; one of the server's own gets them.
+    let own = |header: &str| format!("{header}\r\nAuthorization: Basic d2F0Y2g6c2Vl\r\n{cookie}");
+    for foreign in ["Origin: http://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site"] {
+        assert_eq!(get(at, "/metrics", &own(foreign)).0, 403, "{foreign}");
+        assert_eq!(get(at, "/api/series", &own(foreign)).0, 403, "{foreign}");
+    }
+    assert_eq!(get(at, "/metrics", &own("Sec-Fetch-Site: none")).0, 200);
     let mut names: Vec<&str> = metrics.lines().filter(|l| l.starts_with("# TYPE")).collect();
     let all = names.len();
     names.sort_unstable();

@@ -58,8 +58,9 @@ impl Site {
         }
         match (&*r.method, &*r.path) {
             ("GET" | "HEAD", path) if !path.starts_with("/api/") && path != "/metrics" => self.pages.answer(r),
+            // What shows figures is as little another page's to ask as what changes something.
+            _ if !self.is_own_page(r) => Response::error(403, "another page must not ask this"),
             ("GET" | "HEAD", "/metrics") => self.metrics(r, client),
-            ("POST", _) if !self.is_own_page(r) => Response::error(403, "another page must not ask this"),
             ("POST", _) if !is_json(r) => Response::error(415, "application/json is wanted"),
             ("POST", "/api/sign-in") => self.sign_in(r, client),
             ("GET" | "POST", _) => match self.signed(r) {
