@@ -19,6 +19,26 @@ pub(super) struct Written {
 /// Columns of a table, or a part of them that several tables have: see [`super::columns`].
 pub(super) type Columns = &'static [(&'static str, Spec)];
 
+/// What makes a table's rows: a function, or one that is told of whom they are.
+macro_rules! rows {
+    ($rows:ident) => {
+        $rows
+    };
+    ($rows:ident $of:ident) => {
+        |state, _, emit| $rows(state, gannet_core::ledger::Of::$of, emit)
+    };
+}
+
+/// What TRUNCATE does: a function, or one that is told of whom sums are forgotten.
+macro_rules! reset {
+    ($reset:ident) => {
+        $reset
+    };
+    ($reset:ident $of:ident) => {
+        |core| $reset(core, gannet_core::ledger::Of::$of)
+    };
+}
+
 /// Tables of one schema:
 ///
 /// ```text
@@ -26,19 +46,20 @@ pub(super) type Columns = &'static [(&'static str, Spec)];
 ///     NAME_OF_THE_LIST in "schema":
 ///     TABLE by row_maker { COLUMN: TYPE, ... }
 ///     TABLE by row_maker, reset by what_truncate_does { COLUMN: TYPE, ... } + FURTHER_COLUMNS
+///     TABLE by row_maker_of_sums(Account), reset by what_truncate_of_sums_does(Account) {}
 /// }
 /// ```
 macro_rules! tables {
     ($list:ident in $schema:literal: $(
-        $table:ident by $rows:ident $(, reset by $reset:ident)? { $($column:ident: $spec:expr),* $(,)? }
-        $(+ $more:ident)*
+        $table:ident by $rows:ident $(($of:ident))? $(, reset by $reset:ident $(($reset_of:ident))?)?
+        { $($column:ident: $spec:expr),* $(,)? } $(+ $more:ident)*
     )*) => {
         pub(super) const $list: &[super::declare::Written] = &[$(super::declare::Written {
             schema: $schema,
             name: stringify!($table),
             columns: &[&[$((stringify!($column), $spec)),*] $(, $more)*],
-            rows: $rows,
-            reset: &[$($reset)?],
+            rows: rows!($rows $($of)?),
+            reset: &[$(reset!($reset $($reset_of)?))?],
         }),*];
     };
 }

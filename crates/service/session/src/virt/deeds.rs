@@ -38,35 +38,35 @@ const BUCKETS: Columns = &[
 
 tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
-    events_statements_summary_global_by_event_name by statements, reset by forget_all {}
+    events_statements_summary_global_by_event_name by statements_of(All), reset by forget_statements(All) {}
         + EVENT + TIMED + STATEMENT_SUMS
     events_statements_summary_by_thread_by_event_name by statements_by_thread, reset by forget_threads {}
         + THREAD + TIMED + STATEMENT_SUMS
-    events_statements_summary_by_account_by_event_name by statements_by_account, reset by forget_accounts {}
+    events_statements_summary_by_account_by_event_name by statements_of(Account), reset by forget_statements(Account) {}
         + ACCOUNT + TIMED + STATEMENT_SUMS
-    events_statements_summary_by_user_by_event_name by statements_by_user, reset by forget_users {}
+    events_statements_summary_by_user_by_event_name by statements_of(User), reset by forget_statements(User) {}
         + USER + TIMED + STATEMENT_SUMS
-    events_statements_summary_by_host_by_event_name by statements_by_host, reset by forget_hosts {}
+    events_statements_summary_by_host_by_event_name by statements_of(Host), reset by forget_statements(Host) {}
         + HOST + TIMED + STATEMENT_SUMS
-    events_errors_summary_global_by_error by errors, reset by forget_errors {} + ERROR_SUMS
+    events_errors_summary_global_by_error by errors_of(All), reset by forget_errors(All) {} + ERROR_SUMS
     events_errors_summary_by_thread_by_error by errors_by_thread, reset by forget_error_threads {
         THREAD_ID: COUNT,
     } + ERROR_SUMS
-    events_errors_summary_by_account_by_error by errors_by_account, reset by forget_error_accounts {
+    events_errors_summary_by_account_by_error by errors_of(Account), reset by forget_errors(Account) {
         USER: fixed(32).utf8mb4_bin(), HOST: fixed(255).ascii(),
     } + ERROR_SUMS
-    events_errors_summary_by_user_by_error by errors_by_user, reset by forget_error_users {
+    events_errors_summary_by_user_by_error by errors_of(User), reset by forget_errors(User) {
         USER: fixed(32).utf8mb4_bin(),
     } + ERROR_SUMS
-    events_errors_summary_by_host_by_error by errors_by_host, reset by forget_error_hosts {
+    events_errors_summary_by_host_by_error by errors_of(Host), reset by forget_errors(Host) {
         HOST: fixed(255).ascii(),
     } + ERROR_SUMS
     status_by_thread by status_by_thread { THREAD_ID: COUNT } + STATUS
-    status_by_account by status_by_account, reset by forget_status_accounts {
+    status_by_account by status_of(Account), reset by forget_status(Account) {
         USER: fixed(32).utf8mb4_bin(), HOST: fixed(255).ascii(),
     } + STATUS
-    status_by_user by status_by_user, reset by forget_status_users { USER: fixed(32).utf8mb4_bin() } + STATUS
-    status_by_host by status_by_host, reset by forget_status_hosts { HOST: fixed(255).ascii() } + STATUS
+    status_by_user by status_of(User), reset by forget_status(User) { USER: fixed(32).utf8mb4_bin() } + STATUS
+    status_by_host by status_of(Host), reset by forget_status(Host) { HOST: fixed(255).ascii() } + STATUS
     events_statements_histogram_global by histogram, reset by forget_digests {} + BUCKETS
     events_statements_histogram_by_digest by histograms, reset by forget_digests {
         SCHEMA_NAME: NAME, DIGEST: NAME,
@@ -214,22 +214,6 @@ fn status_of(state: &State, of: Of, emit: Emit<'_>) -> Result<()> {
     Ok(())
 }
 
-fn statements(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    statements_of(state, Of::All, emit)
-}
-
-fn statements_by_account(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    statements_of(state, Of::Account, emit)
-}
-
-fn statements_by_user(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    statements_of(state, Of::User, emit)
-}
-
-fn statements_by_host(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    statements_of(state, Of::Host, emit)
-}
-
 fn statements_by_thread(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for e in visible(state) {
         emit_deeds(&[n(e.id)], &state.server.registry.ledger.deeds(&e.deeds), emit)?;
@@ -237,39 +221,11 @@ fn statements_by_thread(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Re
     Ok(())
 }
 
-fn errors(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    errors_of(state, Of::All, emit)
-}
-
-fn errors_by_account(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    errors_of(state, Of::Account, emit)
-}
-
-fn errors_by_user(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    errors_of(state, Of::User, emit)
-}
-
-fn errors_by_host(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    errors_of(state, Of::Host, emit)
-}
-
 fn errors_by_thread(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for e in visible(state) {
         emit_errors(&[n(e.id)], &state.server.registry.ledger.errors(&e.deeds), emit)?;
     }
     Ok(())
-}
-
-fn status_by_account(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    status_of(state, Of::Account, emit)
-}
-
-fn status_by_user(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    status_of(state, Of::User, emit)
-}
-
-fn status_by_host(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    status_of(state, Of::Host, emit)
 }
 
 fn status_by_thread(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
@@ -289,27 +245,16 @@ fn forget_error_threads(server: &Core) {
     server.registry.ledger.forget_sessions(Part::Errors);
 }
 
-/// What TRUNCATE of a sum forgets.
-macro_rules! forgets {
-    ($($name:ident: $part:ident, $of:ident;)*) => {$(
-        fn $name(server: &Core) {
-            server.registry.ledger.forget(Part::$part, Of::$of);
-        }
-    )*};
+fn forget_statements(core: &Core, of: Of) {
+    core.registry.ledger.forget(Part::Statements, of);
 }
 
-forgets! {
-    forget_all: Statements, All;
-    forget_accounts: Statements, Account;
-    forget_users: Statements, User;
-    forget_hosts: Statements, Host;
-    forget_errors: Errors, All;
-    forget_error_accounts: Errors, Account;
-    forget_error_users: Errors, User;
-    forget_error_hosts: Errors, Host;
-    forget_status_accounts: Status, Account;
-    forget_status_users: Status, User;
-    forget_status_hosts: Status, Host;
+fn forget_errors(core: &Core, of: Of) {
+    core.registry.ledger.forget(Part::Errors, of);
+}
+
+fn forget_status(core: &Core, of: Of) {
+    core.registry.ledger.forget(Part::Status, of);
 }
 
 fn forget_digests(server: &Core) {

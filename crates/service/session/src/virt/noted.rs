@@ -16,9 +16,9 @@ tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
     memory_summary_global_by_event_name by memory, reset by forget_all {} + EVENT + MEMORY
     memory_summary_by_thread_by_event_name by by_thread, reset by forget_threads {} + THREAD + MEMORY
-    memory_summary_by_account_by_event_name by by_account, reset by forget_accounts {} + ACCOUNT + MEMORY
-    memory_summary_by_user_by_event_name by by_user, reset by forget_users {} + USER + MEMORY
-    memory_summary_by_host_by_event_name by by_host, reset by forget_hosts {} + HOST + MEMORY
+    memory_summary_by_account_by_event_name by memory_of(Account), reset by forget(Account) {} + ACCOUNT + MEMORY
+    memory_summary_by_user_by_event_name by memory_of(User), reset by forget(User) {} + USER + MEMORY
+    memory_summary_by_host_by_event_name by memory_of(Host), reset by forget(Host) {} + HOST + MEMORY
 }
 
 /// What statements, and values that their sessions keep, take from the memory that is for them.
@@ -81,18 +81,6 @@ fn memory_of(state: &State, of: Of, emit: Emit<'_>) -> Result<()> {
     Ok(())
 }
 
-fn by_account(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    memory_of(state, Of::Account, emit)
-}
-
-fn by_user(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    memory_of(state, Of::User, emit)
-}
-
-fn by_host(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    memory_of(state, Of::Host, emit)
-}
-
 fn forget_all(core: &Core) {
     core.temp.taken().begin_again();
     core.registry.forget_memory(Some(Of::All));
@@ -102,14 +90,6 @@ fn forget_threads(core: &Core) {
     core.registry.forget_memory(None);
 }
 
-fn forget_accounts(core: &Core) {
-    core.registry.forget_memory(Some(Of::Account));
-}
-
-fn forget_users(core: &Core) {
-    core.registry.forget_memory(Some(Of::User));
-}
-
-fn forget_hosts(core: &Core) {
-    core.registry.forget_memory(Some(Of::Host));
+fn forget(core: &Core, of: Of) {
+    core.registry.forget_memory(Some(of));
 }

@@ -19,11 +19,11 @@ tables! {
     events_stages_current by current, reset by forget_current {} + STAGE
     events_stages_history by history, reset by forget_history {} + STAGE
     events_stages_history_long by history_long, reset by forget_history_long {} + STAGE
-    events_stages_summary_global_by_event_name by sums, reset by forget_all {} + EVENT + TIMED
+    events_stages_summary_global_by_event_name by sums_of(All), reset by forget(All) {} + EVENT + TIMED
     events_stages_summary_by_thread_by_event_name by sums_by_thread, reset by forget_threads {} + THREAD + TIMED
-    events_stages_summary_by_account_by_event_name by sums_by_account, reset by forget_accounts {} + ACCOUNT + TIMED
-    events_stages_summary_by_user_by_event_name by sums_by_user, reset by forget_users {} + USER + TIMED
-    events_stages_summary_by_host_by_event_name by sums_by_host, reset by forget_hosts {} + HOST + TIMED
+    events_stages_summary_by_account_by_event_name by sums_of(Account), reset by forget(Account) {} + ACCOUNT + TIMED
+    events_stages_summary_by_user_by_event_name by sums_of(User), reset by forget(User) {} + USER + TIMED
+    events_stages_summary_by_host_by_event_name by sums_of(Host), reset by forget(Host) {} + HOST + TIMED
 }
 
 fn n(n: u64) -> Value {
@@ -124,43 +124,15 @@ fn sums_of(state: &State, of: Of, emit: Emit<'_>) -> Result<()> {
     all_by(state, of).keys().try_for_each(|key| emit_sums(&whose(of, key), sums.get(key).unwrap_or(&none), emit))
 }
 
-fn sums(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    sums_of(state, Of::All, emit)
-}
-
-fn sums_by_account(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    sums_of(state, Of::Account, emit)
-}
-
-fn sums_by_user(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    sums_of(state, Of::User, emit)
-}
-
-fn sums_by_host(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    sums_of(state, Of::Host, emit)
-}
-
 fn sums_by_thread(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     let sums = |entry: &Entry| entry.stages().map_or(Sums::default(), SessionStages::sums);
     visible(state).iter().try_for_each(|entry| emit_sums(&[n(entry.id)], &sums(entry), emit))
-}
-
-fn forget_all(core: &Core) {
-    core.registry.forget_stages(Some(Of::All));
 }
 
 fn forget_threads(core: &Core) {
     core.registry.forget_stages(None);
 }
 
-fn forget_accounts(core: &Core) {
-    core.registry.forget_stages(Some(Of::Account));
-}
-
-fn forget_users(core: &Core) {
-    core.registry.forget_stages(Some(Of::User));
-}
-
-fn forget_hosts(core: &Core) {
-    core.registry.forget_stages(Some(Of::Host));
+fn forget(core: &Core, of: Of) {
+    core.registry.forget_stages(Some(of));
 }

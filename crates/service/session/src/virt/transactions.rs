@@ -21,15 +21,15 @@ tables! {
     events_transactions_current by current, reset by forget_current {} + TRANSACTION
     events_transactions_history by history, reset by forget_history {} + TRANSACTION
     events_transactions_history_long by history_long, reset by forget_history_long {} + TRANSACTION
-    events_transactions_summary_global_by_event_name by sums, reset by forget_all {}
+    events_transactions_summary_global_by_event_name by sums_of(All), reset by forget(All) {}
         + EVENT + TIMED + READ_WRITE + READ_ONLY
     events_transactions_summary_by_thread_by_event_name by sums_by_thread, reset by forget_threads {}
         + THREAD + TIMED + READ_WRITE + READ_ONLY
-    events_transactions_summary_by_account_by_event_name by sums_by_account, reset by forget_accounts {}
+    events_transactions_summary_by_account_by_event_name by sums_of(Account), reset by forget(Account) {}
         + ACCOUNT + TIMED + READ_WRITE + READ_ONLY
-    events_transactions_summary_by_user_by_event_name by sums_by_user, reset by forget_users {}
+    events_transactions_summary_by_user_by_event_name by sums_of(User), reset by forget(User) {}
         + USER + TIMED + READ_WRITE + READ_ONLY
-    events_transactions_summary_by_host_by_event_name by sums_by_host, reset by forget_hosts {}
+    events_transactions_summary_by_host_by_event_name by sums_of(Host), reset by forget(Host) {}
         + HOST + TIMED + READ_WRITE + READ_ONLY
 }
 
@@ -183,22 +183,6 @@ fn sums_of(state: &State, of: Of, emit: Emit<'_>) -> Result<()> {
     all_by(state, of).iter().try_for_each(|(key, account)| emit_sums(&whose(of, key), &account.transactions, emit))
 }
 
-fn sums(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    sums_of(state, Of::All, emit)
-}
-
-fn sums_by_account(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    sums_of(state, Of::Account, emit)
-}
-
-fn sums_by_user(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    sums_of(state, Of::User, emit)
-}
-
-fn sums_by_host(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    sums_of(state, Of::Host, emit)
-}
-
 fn sums_by_thread(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for e in visible(state) {
         emit_sums(&[n(e.id)], &state.server.registry.ledger.transactions(&e.deeds), emit)?;
@@ -206,22 +190,10 @@ fn sums_by_thread(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<(
     Ok(())
 }
 
-fn forget_all(core: &Core) {
-    core.registry.ledger.forget(Part::Transactions, Of::All);
-}
-
 fn forget_threads(core: &Core) {
     core.registry.ledger.forget_sessions(Part::Transactions);
 }
 
-fn forget_accounts(core: &Core) {
-    core.registry.ledger.forget(Part::Transactions, Of::Account);
-}
-
-fn forget_users(core: &Core) {
-    core.registry.ledger.forget(Part::Transactions, Of::User);
-}
-
-fn forget_hosts(core: &Core) {
-    core.registry.ledger.forget(Part::Transactions, Of::Host);
+fn forget(core: &Core, of: Of) {
+    core.registry.ledger.forget(Part::Transactions, of);
 }

@@ -19,9 +19,9 @@ tables! {
     PERFORMANCE_SCHEMA in "performance_schema":
     events_waits_summary_global_by_event_name by of_all, reset by forget_all {} + EVENT + TIMED
     events_waits_summary_by_thread_by_event_name by by_thread, reset by forget_threads {} + THREAD + TIMED
-    events_waits_summary_by_account_by_event_name by by_account, reset by forget_accounts {} + ACCOUNT + TIMED
-    events_waits_summary_by_user_by_event_name by by_user, reset by forget_users {} + USER + TIMED
-    events_waits_summary_by_host_by_event_name by by_host, reset by forget_hosts {} + HOST + TIMED
+    events_waits_summary_by_account_by_event_name by waits_of(Account), reset by forget(Account) {} + ACCOUNT + TIMED
+    events_waits_summary_by_user_by_event_name by waits_of(User), reset by forget(User) {} + USER + TIMED
+    events_waits_summary_by_host_by_event_name by waits_of(Host), reset by forget(Host) {} + HOST + TIMED
     table_lock_waits_summary_by_table by of_tables, reset by forget_tables {}
         + OBJECT + TIMED + READ + WRITE + READ_NORMAL + READ_SHARED + READ_HIGH + READ_NO_INSERT + READ_EXTERNAL
         + WRITE_ALLOW + WRITE_CONCURRENT + WRITE_LOW + WRITE_NORMAL + WRITE_EXTERNAL
@@ -61,18 +61,6 @@ fn waits_of(state: &State, of: Of, emit: Emit<'_>) -> Result<()> {
     all_by(state, of).iter().try_for_each(|(key, account)| emit_waits(&whose(of, key), &account.waits, emit))
 }
 
-fn by_account(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    waits_of(state, Of::Account, emit)
-}
-
-fn by_user(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    waits_of(state, Of::User, emit)
-}
-
-fn by_host(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
-    waits_of(state, Of::Host, emit)
-}
-
 fn forget_all(core: &Core) {
     core.reports.waits.reset();
     objects::forget_files(core);
@@ -83,18 +71,6 @@ fn forget_all(core: &Core) {
 
 fn forget_threads(core: &Core) {
     core.registry.forget_waits(None);
-}
-
-fn forget_accounts(core: &Core) {
-    core.registry.forget_waits(Some(Of::Account));
-}
-
-fn forget_users(core: &Core) {
-    core.registry.forget_waits(Some(Of::User));
-}
-
-fn forget_hosts(core: &Core) {
-    core.registry.forget_waits(Some(Of::Host));
 }
 
 fn stored(t: &Table) -> bool {
@@ -142,4 +118,8 @@ fn objects(state: &mut State, equals: &Equals<'_>, emit: Emit<'_>) -> Result<()>
 
 fn forget_objects(core: &Core) {
     core.reports.uses.objects.reset(core);
+}
+
+fn forget(core: &Core, of: Of) {
+    core.registry.forget_waits(Some(of));
 }
