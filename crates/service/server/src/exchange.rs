@@ -5,7 +5,7 @@ use gannet_exec::file::Input;
 use gannet_runtime::{Conn, now_ns};
 use gannet_session::reply::{ClientFile, Reading};
 use gannet_telemetry::{Counter, add};
-use gannet_types::{ErrorCode, Result, SqlError, sql_err};
+use gannet_types::{CollationId, ErrorCode, Result, SqlError, sql_err};
 use gannet_wire::frame::{Decoder, Fed, FrameError, Writer};
 use gannet_wire::value::Format;
 use std::convert::Infallible;
@@ -14,8 +14,8 @@ use std::sync::OnceLock;
 /// What the results of one plan have in common.
 #[derive(Debug, Default)]
 pub(crate) struct HeaderCache {
-    /// Encoded column definitions, for the commonest kinds of client.
-    pub(crate) encoded: [OnceLock<Box<[u8]>>; 4],
+    /// Encoded column definitions, for the commonest kinds of client, and the collation that they tell of texts.
+    pub(crate) encoded: [OnceLock<(CollationId, Box<[u8]>)>; 4],
     /// How the columns' values are written, and whether one of them may be long.
     pub(crate) formats: OnceLock<(Box<[Format]>, bool)>,
 }

@@ -225,7 +225,9 @@ impl<'a> Wire<'a> {
         };
         let slot = usize::from(optional) | usize::from(deprecate) << 1;
         match cache.encoded[slot].get() {
-            Some(bytes) => {
+            // What it tells of texts is another client's.
+            Some((shown, _)) if *shown != manner.charsets.shown => self.write_header(columns),
+            Some((_, bytes)) => {
                 let out = self.exchange.conn.out();
                 out.extend_from_slice(bytes);
                 if !deprecate {
@@ -235,9 +237,9 @@ impl<'a> Wire<'a> {
                 *self.exchange.sequence += columns.len() as u8 + 1 + u8::from(!deprecate);
             }
             None => {
-                let at = self.out().len();
+                let (shown, at) = (manner.charsets.shown, self.out().len());
                 self.write_header(columns);
-                cache.encoded[slot].get_or_init(|| self.out()[at..].into());
+                cache.encoded[slot].get_or_init(|| (shown, self.out()[at..].into()));
             }
         }
     }

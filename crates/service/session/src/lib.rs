@@ -236,6 +236,9 @@ pub struct Charsets {
     pub connection: CollationId,
     /// The character set to which results are converted; `None`: they are sent as they are stored.
     pub results: Option<Charset>,
+    /// What clients are told of texts that are sent in it: the collation by which it was chosen, as SET NAMES ...
+    /// COLLATE and logins do.
+    pub shown: CollationId,
 }
 
 impl Charsets {
@@ -244,8 +247,7 @@ impl Charsets {
         match self.results {
             None => own.0,
             Some(_) if own.charset() == Charset::Binary => CollationId::BINARY.0,
-            Some(to) if to == self.connection.charset() => self.connection.0,
-            Some(to) => Collation::default_of(to).id.0,
+            Some(_) => self.shown.0,
         }
     }
 }
@@ -543,6 +545,7 @@ pub(crate) fn set_names(session: &mut Session, charset: Charset, collation: &'st
         session.state.vars.set(id, name.clone());
     }
     session.state.vars.set(Live::CollationConnection, VarValue::text(collation.name));
+    session.state.results = Some(collation.id);
 }
 
 impl Drop for Session {

@@ -100,7 +100,12 @@ pub enum Change {
 impl Manner {
     /// Before a result set has said how.
     pub const PLAIN: Manner = Manner {
-        charsets: Charsets { client: Charset::Utf8mb4, connection: CollationId::DEFAULT, results: None },
+        charsets: Charsets {
+            client: Charset::Utf8mb4,
+            connection: CollationId::DEFAULT,
+            results: None,
+            shown: CollationId::DEFAULT,
+        },
         status: Status::PLAIN,
         metadata: true,
         write_timeout_ns: 60_000_000_000,

@@ -68,6 +68,16 @@ fn named(id: VarId, value: Value) -> Result<(VarId, Value)> {
     })
 }
 
+/// The collation that a number means.
+fn collation_of_number(value: &Value) -> Option<CollationId> {
+    let number = match value {
+        Value::Int(n) => u16::try_from(*n),
+        Value::UInt(n) => u16::try_from(*n),
+        _ => return None,
+    };
+    number.ok().and_then(Collation::by_id).map(|c| c.id)
+}
+
 /// What a text may not say, where MySQL has an error of its own for it.
 fn check_name(id: VarId, text: &str) -> Result<()> {
     if id.is(Live::DefaultCollationForUtf8mb4) {
@@ -597,6 +607,7 @@ pub(crate) fn set_session(session: &mut Session, id: VarId, value: Option<Value>
     if set_computed(session, id, &value)? {
         return Ok(());
     }
+    let number = value.as_ref().and_then(collation_of_number);
     let (id, value) = match value {
         Some(value) => named(id, value).map(|(id, value)| (id, Some(value)))?,
         None => (id, None),
@@ -626,6 +637,9 @@ pub(crate) fn set_session(session: &mut Session, id: VarId, value: Option<Value>
         return Ok(());
     }
     session.state.vars.set(id, value.clone());
+    if id.is(Live::CharacterSetResults) {
+        session.state.results = number;
+    }
     if id.is(Live::MaxJoinSize) {
         session.state.vars.set(Live::SqlBigSelects, VarValue::Int(i64::from(value.as_u64() == u64::MAX)));
     }
@@ -737,6 +751,7 @@ fn character_set(session: &mut Session, charset: Option<&str>) -> Result<()> {
     let connection = Collation::by_name(database).unwrap_or_else(|_| CollationId::DEFAULT.get());
     set_names(session, charset, connection);
     session.state.vars.set(Live::CharacterSetConnection, VarValue::text(connection.charset.name()));
+    session.state.results = None;
     session.refresh();
     for id in [Live::CharacterSetClient, Live::CharacterSetConnection, Live::CharacterSetResults] {
         tracked(session, id.into());

@@ -66,6 +66,8 @@ pub struct State {
     /// `sql_if_exists` of a MariaDB's log: what is to go or get another name need not be there.
     pub(crate) if_exists: bool,
     pub(crate) statement_id: u64,
+    /// The collation by which `character_set_results` was chosen, where one was named.
+    pub(crate) results: Option<CollationId>,
     /// `SET pseudo_thread_id`: what CONNECTION_ID() says.
     pub(crate) pseudo_thread_id: u64,
     /// Of the next transaction, once something was said of that.
@@ -127,6 +129,7 @@ impl State {
             random: None,
             next_insert_id: 0,
             statement_id: 0,
+            results: None,
             pseudo_thread_id: entry.id,
             origin: None,
             named_locks: NamedLocks::default(),

@@ -99,7 +99,8 @@ pub(crate) fn unsurround(session: &mut Session, around: Option<Around>, wanted: 
     let same = (session.settings.mode_key, present(session)) == around.within;
     exchange(session, around.values);
     if same {
-        let charsets = Charsets { results: session.settings.charsets.results, ..around.charsets };
+        let Charsets { results, shown, .. } = session.settings.charsets;
+        let charsets = Charsets { results, shown, ..around.charsets };
         settle(session, around.mode, charsets, around.mode_key);
     } else {
         let locks = session.settings.exec.locks;

@@ -65,7 +65,7 @@ impl Settings {
     pub(crate) fn of(state: &State, found_rows: bool) -> Self {
         Settings {
             exec: of_executor(state, found_rows),
-            charsets: charsets(&state.vars),
+            charsets: charsets(&state.vars, state.results),
             mode_key: mode_key(&state.vars),
             auto_is_null: state.vars[Live::SqlAutoIsNull].as_bool(),
             passes: passes(&state.vars),
@@ -189,15 +189,18 @@ pub(crate) fn mode_key(v: &SessionVars) -> u64 {
     h.finish()
 }
 
-/// The character sets that the variables name. They were checked when they were set.
-fn charsets(v: &SessionVars) -> Charsets {
+/// The character sets that the variables name. They were checked when they were set. `chosen`: by which collation that
+/// of results was named.
+fn charsets(v: &SessionVars, chosen: Option<CollationId>) -> Charsets {
     let charset = |id: Live| Charset::by_name(v[id].as_str()).unwrap_or(Charset::Utf8mb4);
     let connection = Collation::by_name(v[Live::CollationConnection].as_str()).map_or(CollationId::DEFAULT, |c| c.id);
     let results = match &v[Live::CharacterSetResults] {
         VarValue::Null => None,
         _ => Some(charset(Live::CharacterSetResults)),
     };
-    Charsets { client: charset(Live::CharacterSetClient), connection, results }
+    let shown = |to: Charset| chosen.filter(|c| c.charset() == to).unwrap_or_else(|| Collation::default_of(to).id);
+    let shown = results.map_or(CollationId::DEFAULT, shown);
+    Charsets { client: charset(Live::CharacterSetClient), connection, results, shown }
 }
 
 /// `@@name`, `@@global.name`.

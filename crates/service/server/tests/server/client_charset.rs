@@ -86,6 +86,48 @@ fn names_and_messages_are_the_clients() {
     assert_eq!(told("ascii", b"SELECT `x` FROM mysql.user"), "Unknown column 'x' in 'field list'");
 }
 
+/// A text's column tells the collation by which the character set of results was chosen, whatever literals have; also
+/// where clients of others share the plan.
+#[test]
+fn columns_tell_the_collation_of_results() {
+    let r = Running::start();
+    run(&mut r.connect(), "CREATE DATABASE test");
+    run(&mut r.connect(), "CREATE TABLE test.t (a VARCHAR(9) CHARACTER SET latin1)");
+    let cases: &[(&[&str], u16)] = &[
+        (&["SET NAMES utf8mb4"], 255),
+        (&["SET NAMES utf8mb4 COLLATE utf8mb4_bin"], 46),
+        (&["SET NAMES utf8mb4 COLLATE utf8mb4_bin", "SET collation_connection = utf8mb4_unicode_ci"], 46),
+        (&["SET NAMES utf8mb4", "SET collation_connection = utf8mb4_bin"], 255),
+        (&["SET NAMES utf8mb4", "SET collation_connection = utf8mb4_unicode_ci"], 255),
+        (&["SET NAMES utf8mb4 COLLATE utf8mb4_unicode_ci", "SET collation_connection = utf8mb4_bin"], 224),
+        (&["SET NAMES utf8mb4 COLLATE utf8mb4_bin", "SET character_set_connection = utf8mb4"], 46),
+        (&["SET NAMES utf8mb4 COLLATE utf8mb4_bin", "SET character_set_client = utf8mb4"], 46),
+        (&["SET NAMES utf8mb4 COLLATE utf8mb4_bin", "SET character_set_results = utf8mb4"], 255),
+        (&["SET NAMES utf8mb4 COLLATE utf8mb4_bin", "SET character_set_results = DEFAULT"], 255),
+        (&["SET NAMES utf8mb4 COLLATE utf8mb4_bin", "SET CHARACTER SET utf8mb4"], 255),
+        (&["SET NAMES utf8mb4 COLLATE utf8mb4_bin", "SET NAMES utf8mb4"], 255),
+        (&["SET character_set_results = 45"], 45),
+        (&["SET NAMES latin1 COLLATE latin1_bin"], 47),
+        (&["SET NAMES latin1 COLLATE latin1_bin", "SET collation_connection = latin1_german1_ci"], 47),
+        (&["SET NAMES latin1", "SET character_set_results = 47"], 47),
+        (&["SET NAMES utf8mb4 COLLATE utf8mb4_bin", "SET character_set_results = NULL"], 8),
+    ];
+    let told = |c: &mut Connection, sql: &str, before: usize| {
+        c.command(if before > 1 { com::STMT_PREPARE } else { com::QUERY }, sql.as_bytes()).unwrap();
+        (0..before.min(1)).for_each(|_| drop(c.receive().unwrap()));
+        let packet = c.receive().unwrap();
+        read_column(&packet).unwrap().collation
+    };
+    for (sets, wanted) in cases.iter().chain(cases) {
+        for (sql, before) in [("SELECT a FROM test.t", 1), ("SELECT a FROM test.t", 2), ("SHOW GRANTS", 1)] {
+            let mut c = r.connect();
+            sets.iter().for_each(|set| run(&mut c, set));
+            let wanted = if sql == "SHOW GRANTS" && *wanted == 8 { 33 } else { *wanted };
+            assert_eq!(told(&mut c, sql, before), wanted, "{sets:?} {sql}");
+        }
+    }
+}
+
 #[test]
 fn a_reset_gives_locks_up() {
     let r = Running::start();
