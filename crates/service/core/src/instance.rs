@@ -156,7 +156,7 @@ impl Instance {
             write_gate: gate(0, "global"),
             commit_gate: gate(1, "commit"),
             backup_gate: gate(2, "backup"),
-            accounts_lock: gate(3, "accounts"),
+            lists_lock: gate(3, "lists"),
             engine,
             catalog,
             persisted,

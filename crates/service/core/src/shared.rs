@@ -74,8 +74,9 @@ pub struct Core {
     pub commit_gate: gannet_engine::lock::MdlObject,
     /// What definitions share, and LOCK INSTANCE FOR BACKUP has alone.
     pub backup_gate: gannet_engine::lock::MdlObject,
-    /// What a statement that changes accounts has alone, from reading them until they are written.
-    pub accounts_lock: gannet_engine::lock::MdlObject,
+    /// What a statement that changes accounts has alone, from reading them until they are written; and one that changes
+    /// another list that is read and written as a whole: servers, resource groups, components, what is collected.
+    pub lists_lock: gannet_engine::lock::MdlObject,
     pub stats: StatementStats,
     pub user_locks: UserLocks,
     pub timers: Timers,

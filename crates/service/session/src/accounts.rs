@@ -450,16 +450,8 @@ pub(crate) fn refuse_open(session: &Session, put: &[Arc<Account>]) -> Result<()>
     Ok(())
 }
 
-/// Does what changes accounts. No other session changes any between reading and writing them.
-pub(crate) fn alone<T>(session: &mut Session, change: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
-    session.work.locks().take_accounts()?;
-    let done = change(session);
-    session.work.locks().leave_accounts();
-    done
-}
-
-/// Writes accounts, which were read [`alone`], behind the gates which FLUSH TABLES WITH READ LOCK and LOCK INSTANCE
-/// close. `words`: for the binary log.
+/// Writes accounts, which were read [alone](super::lists::alone), behind the gates which FLUSH TABLES WITH READ LOCK
+/// and LOCK INSTANCE close. `words`: for the binary log.
 pub(crate) fn write_accounts(
     session: &mut Session,
     words: Option<Words>,
@@ -467,7 +459,7 @@ pub(crate) fn write_accounts(
     remove: &[Name],
 ) -> Result<()> {
     session.work.locks().pass_definition_gates()?;
-    debug_assert!(session.work.locks().has_accounts());
+    debug_assert!(session.work.locks().has_lists());
     session.server.accounts.store(&session.server.catalog, words.as_ref(), put, remove)
 }
 

@@ -5,6 +5,7 @@
 //! `gannet_components`.
 
 use super::Session;
+use super::lists::alone;
 use super::reply::Done;
 use gannet_core::accounts::Privilege;
 use gannet_core::vars::persist::Persisted;
@@ -46,6 +47,11 @@ pub(crate) fn install(session: &mut Session, install: &Install) -> Result<Done> 
     let Install::Component { urns, set } = install else { return install_plugin(session, install) };
     session.require_on_table(Privilege::Insert.into(), "mysql", "component")?;
     session.commit_implicitly()?;
+    alone(session, |session| add(session, urns))?;
+    session.set(set).map(|()| Done::default())
+}
+
+fn add(session: &mut Session, urns: &[Box<str>]) -> Result<()> {
     let mut all = installed(&session.server.globals);
     for urn in urns {
         match urn.split_once("://") {
@@ -58,8 +64,7 @@ pub(crate) fn install(session: &mut Session, install: &Install) -> Result<Done> 
         }
         all.push(urn.to_string());
     }
-    keep_components(session, &all.join(","))?;
-    session.set(set).map(|()| Done::default())
+    keep_components(session, &all.join(","))
 }
 
 /// The plugins that information_schema shows: name, kind, and what it is.
@@ -115,12 +120,14 @@ pub(crate) fn uninstall(session: &mut Session, uninstall: &Uninstall) -> Result<
     };
     session.require_on_table(Privilege::Delete.into(), "mysql", "component")?;
     session.commit_implicitly()?;
-    let mut all = installed(&session.server.globals);
-    for urn in urns {
-        let at = all.iter().position(|have| **have == **urn);
-        all.remove(at.ok_or_else(|| sql_err!(ComponentsUnloadNotLoaded, urn))?);
-    }
-    keep_components(session, &all.join(",")).map(|()| Done::default())
+    alone(session, |session| {
+        let mut all = installed(&session.server.globals);
+        for urn in urns {
+            let at = all.iter().position(|have| **have == **urn);
+            all.remove(at.ok_or_else(|| sql_err!(ComponentsUnloadNotLoaded, urn))?);
+        }
+        keep_components(session, &all.join(",")).map(|()| Done::default())
+    })
 }
 
 fn keep_components(session: &mut Session, list: &str) -> Result<()> {

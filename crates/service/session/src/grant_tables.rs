@@ -220,7 +220,7 @@ pub(crate) fn change_grants(
     let values = session.running.markers.clone();
     session.commit_implicitly()?;
     session.require_writable()?;
-    super::accounts::alone(session, |session| {
+    super::lists::alone(session, |session| {
         let copy = copy_grant_table(session, table, true, reply)?;
         let outcome = change_copy(session, statement, table, &values, reply);
         if outcome.is_err() {
@@ -253,18 +253,21 @@ pub(crate) fn change_servers(session: &mut Session, statement: &Statement, reply
     let values = session.running.markers.clone();
     session.commit_implicitly()?;
     session.require_writable()?;
-    let copy = copy_servers(session, true, reply)?;
-    let outcome = run_on_copy(session, statement, &values, reply).and_then(|done| {
-        let rows = session.own_rows(ALL_SERVERS)?;
-        super::objects::replace_servers(session, &rows)?;
-        Ok(done)
-    });
-    if outcome.is_err() {
-        session.abandon_transaction();
-    }
-    session.forget_temporary(&copy);
-    session.discard_dropped();
-    outcome
+    super::lists::alone(session, |session| {
+        let copy = copy_servers(session, true, reply)?;
+        let outcome = run_on_copy(session, statement, &values, reply).and_then(|done| {
+            let rows = session.own_rows(ALL_SERVERS)?;
+            session.commit_implicitly()?;
+            super::objects::replace_servers(session, &rows)?;
+            Ok(done)
+        });
+        if outcome.is_err() {
+            session.abandon_transaction();
+        }
+        session.forget_temporary(&copy);
+        session.discard_dropped();
+        outcome
+    })
 }
 
 /// The servers, with their fields as they are kept.

@@ -76,6 +76,7 @@ mod key_caches;
 mod known;
 pub mod later;
 mod light;
+mod lists;
 mod load;
 mod locks;
 mod log_tables;

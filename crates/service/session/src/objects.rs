@@ -7,6 +7,7 @@
 //! An entry's value is its fields in order, each ended by a zero byte.
 
 use super::Session;
+use super::lists::alone;
 use super::reply::{Done, RowsSink};
 use gannet_catalog::{Accounts, Catalog};
 use gannet_core::kept::{tokens, word};
@@ -53,16 +54,40 @@ pub(crate) fn storage(session: &mut Session, s: &StorageStatement) -> Result<Don
     }
 }
 
-/// CREATE, ALTER, DROP of either, and SET RESOURCE GROUP.
+/// CREATE, ALTER, DROP of either, and SET RESOURCE GROUP. What defines commits first, also if it fails then.
 fn define(session: &mut Session, s: &StorageStatement) -> Result<Done> {
+    let servers = s.object == StorageObject::Server;
+    if !servers && (s.existence.if_exists || s.existence.or_replace) {
+        return Err(syntax());
+    }
+    if s.verb == StorageVerb::Set {
+        return define_alone(session, s, servers);
+    }
+    if servers && !session.locked.is_empty() {
+        return Err(sql_err!(TableNotLocked, "servers"));
+    }
+    session.commit_implicitly()?;
+    session.require_writable()?;
+    alone(session, |session| define_alone(session, s, servers))
+}
+
+/// The name of a server or group: a server's is cut. Errors 1525, 1470.
+fn checked_name(name: &str, servers: bool) -> Result<&str> {
+    let end = name.char_indices().nth(LONGEST).map_or(name.len(), |(at, _)| at);
+    match servers {
+        true if name.is_empty() || name.contains('\0') => Err(sql_err!(WrongValue, "server name", name)),
+        true => Ok(&name[..end]),
+        false if name.is_empty() || end < name.len() || name.contains('\0') => {
+            Err(sql_err!(WrongStringLength, name, "resource group", LONGEST))
+        }
+        false => Ok(name),
+    }
+}
+
+fn define_alone(session: &mut Session, s: &StorageStatement, servers: bool) -> Result<Done> {
     let core = session.server.clone();
     let catalog = &core.catalog;
-    let servers = s.object == StorageObject::Server;
-    let name: &str = &s.name.text;
-    if name.is_empty() || name.chars().count() > LONGEST || name.contains('\0') {
-        let what = if servers { "server name" } else { "resource group" };
-        return Err(sql_err!(WrongStringLength, name, what, LONGEST));
-    }
+    let name = checked_name(&s.name.text, servers)?;
     let known = all(catalog, entries_of(catalog, servers))?;
     let old = known.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
     let own = !servers && OWN_GROUPS.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
@@ -72,6 +97,11 @@ fn define(session: &mut Session, s: &StorageStatement) -> Result<Done> {
     };
     match s.verb {
         StorageVerb::Set => return set_group(session, name, old.map(|(_, fields)| &fields[..]), own, missing),
+        StorageVerb::Create if old.is_some() && s.existence.if_exists => {
+            session.note(&sql_err!(ForeignServerExists, name));
+            return Ok(Done::default());
+        }
+        StorageVerb::Create if s.existence.or_replace => {}
         StorageVerb::Create if old.is_some() || own => {
             return Err(match servers {
                 true => sql_err!(ForeignServerExists, name),
@@ -82,11 +112,13 @@ fn define(session: &mut Session, s: &StorageStatement) -> Result<Done> {
             let what = if s.verb == StorageVerb::Alter { "Alter" } else { "Drop" };
             return Err(sql_err!(DisallowedOperation, what, "default resource groups."));
         }
-        StorageVerb::Drop if old.is_none() && servers && s.existence.if_exists => return Ok(Done::default()),
+        StorageVerb::Drop if old.is_none() && servers && s.existence.if_exists => {
+            return Ok(Done { affected: 1, ..Done::default() });
+        }
         StorageVerb::Alter | StorageVerb::Drop if old.is_none() => return Err(missing()),
         _ => {}
     }
-    let before = old.map(|(_, fields)| fields.clone());
+    let before = old.filter(|_| s.verb != StorageVerb::Create).map(|(_, fields)| fields.clone());
     let after = match (s.verb, servers) {
         (StorageVerb::Drop, _) => None,
         (_, true) => Some(server(s, before.unwrap_or_else(|| vec![String::new(); SERVER.len()]))?),
@@ -125,11 +157,9 @@ pub(super) fn replace_servers(session: &mut Session, rows: &RowsSink) -> Result<
 /// An entry's name, and what becomes of it.
 type Change = (String, Option<Vec<String>>);
 
-/// Writes entries, or removes them, as a definition: the open transaction is committed first.
+/// Writes entries, or removes them, which were read [`alone`].
 fn store(session: &mut Session, servers: bool, changes: &[Change]) -> Result<()> {
-    session.commit_implicitly()?;
-    session.require_writable()?;
-    session.work.locks().pass_definition_gates()?;
+    debug_assert!(session.work.locks().has_lists());
     let server = session.server.clone();
     let (catalog, entries) = (&server.catalog, entries_of(&server.catalog, servers));
     let mut txn = catalog.engine().try_begin(TxnOptions::default()).map_err(gannet_exec::error::from_engine)?;
@@ -141,7 +171,6 @@ fn store(session: &mut Session, servers: bool, changes: &[Change]) -> Result<()>
         None => entries.remove(&mut txn, name).map(drop),
     });
     let done = written.and_then(|()| entries.commit(&mut txn, super::words::words(session).as_ref()));
-    session.work.locks().leave_definition_gates();
     done.map_err(gannet_exec::error::from_engine)
 }
 

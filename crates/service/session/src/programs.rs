@@ -133,7 +133,7 @@ pub(crate) fn create_routine(session: &mut Session, create: &CreateRoutine) -> R
     if kind == RoutineKind::Function && gannet_functions::function(&name.to_ascii_uppercase()).is_some() {
         session.note(&sql_err!(NativeFctNameCollision, name));
     }
-    accounts::alone(session, |s| grant_to_creator(s, &schema, &name, kind))?;
+    super::lists::alone(session, |s| grant_to_creator(s, &schema, &name, kind))?;
     Ok(Done::default())
 }
 
@@ -205,7 +205,7 @@ pub(crate) fn drop_program(
             if missing {
                 return absent(session, if_exists, sql_err!(SpDoesNotExist, kind.word(), full));
             }
-            accounts::alone(session, |s| forget_grants(s, &schema, &name.name, function))?;
+            super::lists::alone(session, |s| forget_grants(s, &schema, &name.name, function))?;
             Ok(Done::default())
         }
         ProgramKind::Trigger => drop_trigger(session, &schema, if_exists, name),

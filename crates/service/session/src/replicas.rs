@@ -1,11 +1,13 @@
 //! Statements about the replica: CHANGE REPLICATION SOURCE TO, START, STOP and RESET REPLICA.
 
 use super::Session;
+use super::lists::alone_behind;
 use super::reply::Done;
 use crate::state::State;
 use gannet_core::Core;
 use gannet_core::accounts::{Plugin, Privilege};
 use gannet_core::replication::{Candidate, Login, Replicas, Threads};
+use gannet_core::work::Gates;
 use gannet_parser::ast::{Ident, Replication};
 use gannet_runtime::now_ns;
 use gannet_types::{Level, Result, SqlError, Value, sql_err};
@@ -25,7 +27,8 @@ pub(crate) fn replication(session: &mut Session, statement: &Replication) -> Res
     }
     let notes = match statement {
         Replication::ChangeSource { options, channel } => {
-            for warning in replica(session)?.change(channel.as_deref(), options)? {
+            let change = |s: &mut Session| replica(s)?.change(channel.as_deref(), options);
+            for warning in alone_behind(session, Gates::None, change)? {
                 session.running.diagnostics.warnings.push(warning.to_warning(Level::Warning));
             }
             let secret = |(name, _): &(Ident, _)| {
@@ -54,7 +57,7 @@ pub(crate) fn replication(session: &mut Session, statement: &Replication) -> Res
             notes
         }
         Replication::ChangeFilter { rules, channel } => {
-            replica(session)?.change_filter(channel.as_deref(), rules)?;
+            alone_behind(session, Gates::None, |s| replica(s)?.change_filter(channel.as_deref(), rules))?;
             Vec::new()
         }
         Replication::Group { .. } => return Err(SqlError::unsupported("group replication")),
@@ -105,8 +108,8 @@ pub(crate) fn wait_for_place(server: &Core, args: &[Value]) -> Result<Value> {
 }
 
 /// RESET REPLICA.
-pub(crate) fn reset(session: &Session, all: bool, channel: Option<&str>) -> Result<()> {
-    replica(session)?.reset(channel, all)
+pub(crate) fn reset(session: &mut Session, all: bool, channel: Option<&str>) -> Result<()> {
+    alone_behind(session, Gates::None, |s| replica(s)?.reset(channel, all))
 }
 
 /// asynchronous_connection_failover_add_source, _delete_source and _reset, whose arguments are of these types. Errors

@@ -142,7 +142,9 @@ fn take_servers(session: &mut Session, copy: &Arc<gannet_schema::Table>, even_no
     }
     session.forget_temporary(copy);
     session.discard_dropped();
-    super::objects::replace_servers(session, &rows)
+    session.commit_implicitly()?;
+    session.require_writable()?;
+    super::lists::alone(session, |session| super::objects::replace_servers(session, &rows))
 }
 
 /// The accounts become what the collected grant tables say, and the servers.
@@ -170,5 +172,5 @@ fn take_grants(session: &mut Session) -> Result<()> {
     }
     session.discard_dropped();
     outcome?;
-    super::accounts::alone(session, |session| grant_tables::replace_grants(session, collected))
+    super::lists::alone(session, |session| grant_tables::replace_grants(session, collected))
 }

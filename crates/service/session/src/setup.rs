@@ -5,15 +5,17 @@
 //! switched stays as it is, with a warning: the table goes on saying what is true.
 
 use super::grant_tables::{Made, copy_table, run_on_copy};
+use super::lists::alone_behind;
 use super::reply::{Done, Reply};
 use super::{Session, grant_tables};
 use gannet_core::accounts::{Privilege, Privileges};
 use gannet_core::consumers::Consumer;
 use gannet_core::ledger::Kind;
 use gannet_core::setup::{Actor, Object, Watched};
+use gannet_core::work::Gates;
 use gannet_parser::ast::Statement;
 use gannet_telemetry::Stage;
-use gannet_types::{ErrorCode, Result, SqlError, Value, sql_err};
+use gannet_types::{ErrorCode, Result, SqlError, Value, Warning, sql_err};
 
 const SCHEMA: &str = "performance_schema";
 
@@ -88,16 +90,17 @@ pub(super) fn in_own_words(session: &Session, statement: &Statement, error: SqlE
         return error;
     }
     let (name, privilege) = match statement {
-        Statement::Insert(insert) => (Some(&insert.table), Privilege::Insert),
-        Statement::Update(update) => (grant_tables::single(&update.tables), Privilege::Update),
-        Statement::Delete(delete) => (grant_tables::single(&delete.tables), Privilege::Delete),
+        Statement::Insert(i) if i.replace => (Some(&i.table), Privileges::of(&[Privilege::Insert, Privilege::Delete])),
+        Statement::Insert(insert) => (Some(&insert.table), Privilege::Insert.into()),
+        Statement::Update(update) => (grant_tables::single(&update.tables), Privilege::Update.into()),
+        Statement::Delete(delete) => (grant_tables::single(&delete.tables), Privilege::Delete.into()),
         _ => return error,
     };
     let Some(name) = name else { return error };
     let schema = name.schema.as_ref().map(|s| &*s.text).or(session.state.database.as_deref());
     let schema = gannet_schema::names::canonical_schema(schema.unwrap_or_default());
     match &*schema {
-        SCHEMA => session.denied(privilege.into(), &name.name.text),
+        SCHEMA => session.denied(privilege, &name.name.text),
         "information_schema" => {
             let account = &session.state.account;
             sql_err!(DbaccessDenied, account.user, account.host, schema)
@@ -120,11 +123,13 @@ fn change_setup(
     session.require_on_table(needs, SCHEMA, table.name)?;
     let values = session.running.markers.clone();
     let key = format!("UNIQUE KEY ({})", table.key.join(", "));
-    let copy = copy_table(session, (SCHEMA, table.name), &key, "", reply)?;
-    let outcome = change_copy(session, table, statement, &values, reply);
-    session.forget_temporary(&copy);
-    session.discard_dropped();
-    outcome
+    alone_behind(session, Gates::Writes, |session| {
+        let copy = copy_table(session, (SCHEMA, table.name), &key, "", reply)?;
+        let outcome = change_copy(session, table, statement, &values, reply);
+        session.forget_temporary(&copy);
+        session.discard_dropped();
+        outcome
+    })
 }
 
 fn change_copy(
@@ -149,14 +154,28 @@ fn change_copy(
         Ok(found.rows.iter().map(|row| places.iter().map(|at| shown(&row[*at])).collect()).collect())
     };
     let (before, fixed_before) = (rows(session, &chosen)?, fixed(session)?);
-    let done = run_on_copy(session, statement, values, reply).map_err(|error| match error.code() {
-        ErrorCode::DupEntry | ErrorCode::DupEntryWithKeyName => match statement {
-            Statement::Update(_) => sql_err!(WrongPerfschemaUsage),
-            _ => sql_err!(DupKey, table.name),
-        },
+    // A row that is there is a duplicate to REPLACE, too.
+    let plain = match statement {
+        Statement::Insert(i) if i.replace => {
+            Some(Statement::Insert(Box::new(gannet_parser::ast::Insert { replace: false, ..(**i).clone() })))
+        }
+        _ => None,
+    };
+    let of_key = |code| matches!(code, ErrorCode::DupEntry | ErrorCode::DupEntryWithKeyName);
+    let mark = session.running.diagnostics.warnings.mark();
+    let done = run_on_copy(session, plain.as_ref().unwrap_or(statement), values, reply);
+    let done = done.map_err(|error| match statement {
+        Statement::Update(_) if of_key(error.code()) => sql_err!(WrongPerfschemaUsage),
+        _ if of_key(error.code()) => sql_err!(DupKey, table.name),
         _ => error,
     })?;
-    let change = Change { after: rows(session, &chosen)?, before };
+    let as_key = |w: &Warning| of_key(w.code).then(|| Warning::new(w.level, ErrorCode::DupKey, &[&table.name]));
+    session.running.diagnostics.warnings.replace_since(mark, as_key);
+    let mut change = Change { after: rows(session, &chosen)?, before };
+    let refused = change.refuse_invalid(table);
+    for _ in 0..refused {
+        session.running.diagnostics.warnings.warn(ErrorCode::NoReferencedRow2, &[&""]);
+    }
     match statement {
         Statement::Update(_) if fixed(session)? != fixed_before => return Err(sql_err!(WrongPerfschemaUsage)),
         // REPLACE and ON DUPLICATE KEY find no row to change.
@@ -165,11 +184,31 @@ fn change_copy(
         }
         _ => {}
     }
-    let left = (table.apply)(session, &change);
+    let left = refused + (table.apply)(session, &change);
     Ok(Done { affected: done.affected.saturating_sub(left), ..done })
 }
 
 impl Change {
+    /// Rows with a value that no member has, as IGNORE leaves them, are not taken: new ones go, others stay as they
+    /// were. Returns how many.
+    fn refuse_invalid(&mut self, table: &SetupTable) -> u64 {
+        let keys = table.key.len();
+        let mut refused = 0;
+        let before = &self.before;
+        self.after.retain_mut(|row| {
+            let was = before.iter().find(|was| was[..keys] == row[..keys]);
+            let is_new = |at: usize| was.is_none_or(|was| was[at] != row[at]);
+            let no_switch = (keys..row.len()).any(|at| is_new(at) && !matches!(&*row[at], "YES" | "NO"));
+            let no_kind = table.key[0] == "OBJECT_TYPE" && !gannet_core::setup::OBJECTS.contains(&&*row[0]);
+            if !no_switch && !no_kind {
+                return true;
+            }
+            refused += 1;
+            was.inspect(|was| row.clone_from(was)).is_some()
+        });
+        refused
+    }
+
     /// The rows that say something else now.
     fn switched(&self) -> impl Iterator<Item = &Row> {
         self.after.iter().zip(&self.before).filter(|(now, was)| now != was).map(|(now, _)| now)

@@ -283,7 +283,7 @@ fn perform_now(session: &mut Session, statement: &Statement, reply: &mut dyn Rep
         | Statement::DropRole { .. }
         | Statement::SetDefaultRole { .. }
         | Statement::Grant(_)
-        | Statement::Revoke(_) => accounts::alone(session, |session| change_accounts(session, statement, reply)),
+        | Statement::Revoke(_) => super::lists::alone(session, |session| change_accounts(session, statement, reply)),
         Statement::SetRole(roles) => accounts::set_role(session, roles),
         Statement::Flush(s) => session.flush(&s.targets),
         Statement::Storage(s) if s.object == ast::StorageObject::Instance => admin::alter_instance(session, s),

@@ -24,6 +24,17 @@ impl Core {
     }
 }
 
+/// What keeps a change of a list of the server's waiting.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gates {
+    /// FLUSH TABLES WITH READ LOCK and LOCK INSTANCE FOR BACKUP.
+    Definitions,
+    /// FLUSH TABLES WITH READ LOCK.
+    Writes,
+    /// Neither.
+    None,
+}
+
 /// The metadata locks of a unit of work.
 pub struct Locks<'w> {
     core: &'w Core,
@@ -170,23 +181,33 @@ impl<'w> Locks<'w> {
             .for_each(|gate| self.owner.mdl_release(gate, MdlDuration::Statement));
     }
 
-    /// Accounts are changed by one session at a time: what it reads of them is what it changes. Behind the gates, which
-    /// nobody waits for while others wait for this.
-    pub fn take_accounts(&self) -> Result<()> {
-        self.pass_definition_gates()?;
-        let taken = self.take(self.core.accounts_lock, MdlMode::Exclusive, MdlDuration::Explicit);
-        taken.inspect_err(|_| self.leave_definition_gates())
+    /// Accounts, and other lists that are kept as a whole, are changed by one session at a time: what it reads of them
+    /// is what it changes. Behind the gates, which nobody waits for while others wait for this.
+    pub fn take_lists(&self, gates: Gates) -> Result<()> {
+        match gates {
+            Gates::Definitions => self.pass_definition_gates()?,
+            Gates::Writes => self.pass_write_gate(MdlDuration::Statement)?,
+            Gates::None => {}
+        }
+        let taken = self.take(self.core.lists_lock, MdlMode::Exclusive, MdlDuration::Explicit);
+        taken.inspect_err(|_| self.leave_gates(gates))
     }
 
-    /// Whether the session is the one that changes accounts.
-    pub fn has_accounts(&self) -> bool {
-        self.owner.mdl_mode(self.core.accounts_lock) == Some(MdlMode::Exclusive)
+    fn leave_gates(&self, gates: Gates) {
+        if gates != Gates::None {
+            self.leave_definition_gates();
+        }
     }
 
-    /// Others may change accounts.
-    pub fn leave_accounts(&self) {
-        self.owner.mdl_release(self.core.accounts_lock, MdlDuration::Explicit);
-        self.leave_definition_gates();
+    /// Whether the session is the one that changes lists.
+    pub fn has_lists(&self) -> bool {
+        self.owner.mdl_mode(self.core.lists_lock) == Some(MdlMode::Exclusive)
+    }
+
+    /// Others may change lists.
+    pub fn leave_lists(&self, gates: Gates) {
+        self.owner.mdl_release(self.core.lists_lock, MdlDuration::Explicit);
+        self.leave_gates(gates);
     }
 
     /// UNLOCK TABLES does not concern it. Another session can be in the way of taking it again only for a moment.

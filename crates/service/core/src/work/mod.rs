@@ -27,7 +27,7 @@ mod transaction;
 mod watched;
 
 pub use gtid::{Gtids, NextGtid, Origin};
-pub use locks::{Locks, lock_error};
+pub use locks::{Gates, Locks, lock_error};
 pub use logged::{LoggedStatement, Told, exchange};
 pub use once::OpenTable;
 pub(crate) use rows::append;

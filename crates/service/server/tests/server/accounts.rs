@@ -617,3 +617,41 @@ fn sessions_that_change_accounts_at_once_lose_nothing() {
     run(&mut root, "UNLOCK TABLES");
     run(&mut root, "CREATE USER late@localhost");
 }
+
+/// The same of the other lists that are read and written as a whole.
+#[test]
+fn sessions_that_change_lists_at_once_lose_nothing() {
+    let r = Running::start();
+    let mut root = r.connect();
+    let sessions: Vec<_> = (0..4).map(|n| (n, r.connect())).collect();
+    let components = ["file://component_validate_password", "file://component_log_sink_json"];
+    run(&mut root, "CREATE SERVER shared FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'h')");
+    let options = ["HOST 'changed'", "USER 'changed'", "PASSWORD 'changed'", "DATABASE 'changed'"];
+    let change = |(n, mut c): (usize, Connection)| {
+        for round in 0..8 {
+            run(&mut c, &format!("CREATE SERVER s{n}_{round} FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'h')"));
+            run(&mut c, &format!("UPDATE mysql.servers SET Port = Port + 1 WHERE Server_name = 's{n}_{round}'"));
+            run(&mut c, &format!("ALTER SERVER shared OPTIONS ({})", options[n]));
+            run(&mut c, &format!("CREATE RESOURCE GROUP g{n}_{round} TYPE = USER"));
+            let actors = "performance_schema.setup_actors";
+            run(&mut c, &format!("INSERT INTO {actors} VALUES ('h{n}', 'u{round}', '%', 'YES', 'YES')"));
+            let objects = "performance_schema.setup_objects";
+            run(&mut c, &format!("INSERT INTO {objects} VALUES ('TABLE', 's{n}', 't{round}', 'YES', 'YES')"));
+            if let Some(component) = components.get(n) {
+                run(&mut c, &format!("INSTALL COMPONENT '{component}'"));
+                run(&mut c, &format!("UNINSTALL COMPONENT '{component}'"));
+            }
+            run(&mut c, &format!("DROP RESOURCE GROUP g{n}_{round}"));
+        }
+    };
+    std::thread::scope(|scope| sessions.into_iter().for_each(|session| _ = scope.spawn(move || change(session))));
+    assert_eq!(one(&mut root, "SELECT COUNT(*) FROM mysql.servers WHERE Port = 1"), "32");
+    let fields = "SELECT CONCAT_WS(',', Host, Username, Password, Db) FROM mysql.servers WHERE Server_name = 'shared'";
+    assert_eq!(one(&mut root, fields), "changed,changed,changed,changed");
+    let groups = "SELECT COUNT(*) FROM information_schema.RESOURCE_GROUPS WHERE RESOURCE_GROUP_NAME LIKE 'g%'";
+    assert_eq!(one(&mut root, groups), "0");
+    assert_eq!(one(&mut root, "SELECT COUNT(*) FROM performance_schema.setup_actors WHERE HOST LIKE 'h%'"), "32");
+    let objects = "SELECT COUNT(*) FROM performance_schema.setup_objects WHERE OBJECT_NAME LIKE 't%'";
+    assert_eq!(one(&mut root, objects), "32");
+    assert_eq!(one(&mut root, "SELECT COUNT(*) FROM mysql.component"), "0");
+}

@@ -55,6 +55,26 @@ fn heartbeats_come_twice_as_often_as_they_must() {
     assert_eq!(heartbeat(&mut q), "0.000");
 }
 
+/// Sessions that change a channel at once: what one says stays, and the channel is one.
+#[test]
+fn channels_are_changed_by_one_session_at_a_time() {
+    let following = Following::start(without_log);
+    let sessions: Vec<_> = (0..4).map(|n| (n, following.r.connect())).collect();
+    let change = |(n, mut c): (usize, Connection)| {
+        let option = ["USER = 'u'", "PORT = 1234", "CONNECT_RETRY = 77", "RETRY_COUNT = 5"][n];
+        for round in 0..8 {
+            let source = format!("SOURCE_HOST = '127.0.0.1', SOURCE_{option}");
+            run(&mut c, &format!("CHANGE REPLICATION SOURCE TO {source} FOR CHANNEL 'c{round}'"));
+            let database = format!("REPLICATE_DO_DB = (d{n})");
+            run(&mut c, &format!("CHANGE REPLICATION FILTER {database} FOR CHANNEL 'c{round}'"));
+        }
+    };
+    std::thread::scope(|scope| sessions.into_iter().for_each(|session| _ = scope.spawn(move || change(session))));
+    let whole = "SELECT COUNT(*) FROM performance_schema.replication_connection_configuration \
+                 WHERE USER = 'u' AND PORT = 1234 AND CONNECTION_RETRY_INTERVAL = 77 AND CONNECTION_RETRY_COUNT = 5";
+    assert_eq!(one(&mut following.r.connect(), whole), "8");
+}
+
 /// What stands between a replica and its source: passes bytes on, or keeps those of connections that are there, and
 /// counts both.
 struct Between {
