@@ -236,9 +236,12 @@ fn one_in_domain(operand: Bound, by: Comparison) -> Expr {
             let ty = operand.ty();
             let (from, to) = (ty.collation.charset(), collation.charset());
             if ty.id.is_string() && from != to && !from.is_subset_of(to) && !operand.ascii {
-                let mut ty = operand.ty().clone();
-                ty.collation = collation;
-                return fold::simplify(Expr { kind: ExprKind::Cast(Box::new(operand.expr)), ty });
+                // Bytes beside a firmer text are text, or error 3854.
+                let ty = match ty.id.is_binary_string() {
+                    true => SqlType { nullable: ty.nullable, ..SqlType::varchar(ty.length, collation) },
+                    false => SqlType { collation, ..ty.clone() },
+                };
+                return super::fit::converted(operand.expr, ty, true);
             }
             operand.expr
         }

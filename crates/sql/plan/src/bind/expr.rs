@@ -544,7 +544,7 @@ impl Binder<'_> {
             };
             ty.nullable = own.nullable;
             let (coercibility, ascii) = (b.coercibility, b.ascii);
-            let expr = converted(b.expr, ty, operation != "like");
+            let expr = converted(b.expr, ty, true);
             Bound { expr, coercibility, ascii, hex: false, temporal: false, number: None }
         };
         Ok(args.into_iter().map(fit).collect())

@@ -712,5 +712,8 @@ pub(crate) fn convert(e: Expr, ty: &SqlType) -> Expr {
     // Among texts of other rows bits are the digits of their number.
     let bits = e.ty.id == gannet_types::TypeId::Bit && ty.id.is_string();
     let e = if bits { convert(e, &SqlType::bigint_unsigned()) } else { e };
+    if ty.id.is_string() && !ty.collation.is_binary() {
+        return super::fit::converted(e, ty, true);
+    }
     crate::fold::simplify(Expr { kind: ExprKind::Cast(Box::new(e)), ty })
 }

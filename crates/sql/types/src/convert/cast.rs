@@ -131,8 +131,8 @@ fn cast_text(v: ValueRef<'_>, ty: &SqlType, cx: &mut Context<'_>) -> Result<Valu
     if converted.lossy && from == Charset::Binary {
         let bytes = &converted.bytes[charset.valid_prefix(&converted.bytes)..];
         let hex: String = bytes.iter().take(3).map(|b| format!("{b:02X}")).collect();
-        let message = format!("Invalid {} character string: '{hex}'", charset.name());
-        cx.warn_text(ErrorCode::InvalidCharacterString, message)?;
+        // In strict changes, too.
+        cx.warnings.push(Warning::new(Level::Warning, ErrorCode::InvalidCharacterString, &[&charset.name(), &hex]));
         return Ok(Value::Null);
     }
     let bytes = &converted.bytes[..];
