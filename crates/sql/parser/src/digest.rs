@@ -211,6 +211,8 @@ enum Norm {
     Block(u32, u32, bool),
     /// `_charset`
     Charset,
+    /// A number that means a column of the select list: it stays.
+    Position(u32),
     /// `?`
     Value,
     /// `?, ...`
@@ -233,20 +235,99 @@ impl Norm {
     }
 }
 
+/// Where a token stands: for each open parenthesis, and outside of all, whether it is in the list of ORDER BY, GROUP
+/// BY, PARTITION BY or ROLLUP.
+struct Lists {
+    open: Vec<bool>,
+    /// An item of such a list begins with the next token.
+    begins: bool,
+    before: Kw,
+}
+
+impl Lists {
+    fn new() -> Lists {
+        Lists { open: vec![false], begins: false, before: Kw::NoKeyword }
+    }
+
+    /// The token is passed. Returns the column that it means, as a whole item of a list.
+    fn pass(&mut self, text: &[u8], token: Token, next: Token) -> Option<u32> {
+        let item = std::mem::take(&mut self.begins);
+        let before = std::mem::replace(&mut self.before, token.kw);
+        match token.kind {
+            Tok::LParen if self.open.len() < MAX_DIGEST_TOKENS => {
+                self.begins = before == Kw::ROLLUP && self.open.last() == Some(&true);
+                self.open.push(self.begins);
+            }
+            Tok::RParen if self.open.len() > 1 => drop(self.open.pop()),
+            Tok::Comma => self.begins = self.open.last() == Some(&true),
+            Tok::Int if item && ends_item(next) => {
+                let digits = std::str::from_utf8(&text[token.start as usize..token.end as usize]);
+                return digits.ok()?.parse().ok().filter(|n| *n <= i32::MAX as u32);
+            }
+            Tok::Word if token.kw == Kw::BY => {
+                self.begins = matches!(before, Kw::ORDER | Kw::GROUP | Kw::PARTITION);
+                self.within(self.begins);
+            }
+            Tok::Word if ends_list(token.kw) => self.within(false),
+            _ => {}
+        }
+        None
+    }
+
+    fn within(&mut self, list: bool) {
+        if let Some(last) = self.open.last_mut() {
+            *last = list;
+        }
+    }
+}
+
+/// What follows an item of a list that is nothing but a number.
+fn ends_item(next: Token) -> bool {
+    match next.kind {
+        Tok::Comma | Tok::RParen | Tok::Semi | Tok::End => true,
+        Tok::Word => matches!(next.kw, Kw::ASC | Kw::DESC | Kw::WITH) || ends_list(next.kw),
+        _ => false,
+    }
+}
+
+/// Words that come behind a list of ORDER BY, GROUP BY or PARTITION BY.
+fn ends_list(kw: Kw) -> bool {
+    matches!(
+        kw,
+        Kw::LIMIT
+            | Kw::HAVING
+            | Kw::ORDER
+            | Kw::WINDOW
+            | Kw::FOR
+            | Kw::LOCK
+            | Kw::INTO
+            | Kw::ON
+            | Kw::UNION
+            | Kw::EXCEPT
+            | Kw::INTERSECT
+            | Kw::ROWS
+            | Kw::RANGE
+            | Kw::GROUPS
+            | Kw::SEPARATOR
+    )
+}
+
 /// The normal form of the first statement of `text`.
 pub fn digest(text: &[u8], mode: LexMode) -> Digest {
     let mut out: Vec<Norm> = Vec::with_capacity(64);
     let text = &text[..text.len().min(u32::MAX as usize)];
     let mut lexer = Lexer::new(text, mode);
     let mut token = lexer.next();
-    let mut truncated = false;
+    let (mut truncated, mut lists) = (false, Lists::new());
     while !matches!(token.kind, Tok::End | Tok::Error | Tok::Semi) {
         let next = lexer.next();
         if out.len() >= MAX_DIGEST_TOKENS {
             truncated = true;
             break;
         }
+        let position = lists.pass(text, token, next);
         match token.kind {
+            Tok::Int if let Some(column) = position => out.push(Norm::Position(column)),
             Tok::Hint => hints(&mut out, text, token),
             Tok::Word if is_charset(&text[token.start as usize..token.end as usize]) => out.push(Norm::Charset),
             Tok::Word if matches!(out.last(), Some(Norm::Plain(Tok::AtAt, ..))) => {
@@ -346,6 +427,7 @@ fn value(out: &mut Vec<Norm>, number: bool) {
         && let [rest @ .., sign] = &out[..]
         && (sign.is(Tok::Minus) || sign.is(Tok::Plus))
         && is_operand_position(rest.last())
+        && !matches!(rest.last(), Some(Norm::Plain(Tok::Word, Kw::BY, ..)))
     {
         out.pop();
     }
@@ -495,6 +577,7 @@ fn print(norm: &Norm, text: &[u8], out: &mut String) {
             out.push_str(&format!("@`{}`", name.trim_start_matches('@').trim_matches('`')));
         }
         Norm::Charset => out.push_str("(_charset)"),
+        Norm::Position(column) => out.push_str(&column.to_string()),
         Norm::Value => out.push('?'),
         Norm::Values => out.push_str("?, ..."),
         Norm::Row1 => out.push_str("(?)"),
@@ -623,6 +706,36 @@ mod tests {
             ("select null, a is null", "SELECT ? , `a` IS NULL"),
             ("update t set a = null /* c */ where b <=> 'x'", "UPDATE `t` SET `a` = ? WHERE `b` <=> ?"),
             ("select 1; select 2", "SELECT ?"),
+            ("select a from t order by 1", "SELECT `a` FROM `t` ORDER BY 1"),
+            (
+                "select a from t group by b, 1, 02 order by 2 desc, 1",
+                "SELECT `a` FROM `t` GROUP BY `b` , 1 , 2 ORDER BY 2 DESC , 1",
+            ),
+            (
+                "select a from t group by rollup(1, 2) having 1",
+                "SELECT `a` FROM `t` GROUP BY ROLLUP ( 1 , 2 ) HAVING ?",
+            ),
+            ("select a from t group by 1 with rollup limit 1", "SELECT `a` FROM `t` GROUP BY 1 WITH ROLLUP LIMIT ?"),
+            ("select a from t order by 1+1, -1, 1.5, 'x'", "SELECT `a` FROM `t` ORDER BY ? + ?, ..."),
+            ("select a from t order by -1", "SELECT `a` FROM `t` ORDER BY - ?"),
+            (
+                "select a from t order by (1), if(a, 1, 2), 3",
+                "SELECT `a` FROM `t` ORDER BY (?) , IF ( `a` , ?, ... ) , 3",
+            ),
+            ("select a from t order by 99999999999, null", "SELECT `a` FROM `t` ORDER BY ?, ..."),
+            (
+                "select sum(a) over (partition by 1 order by 1 rows 1 preceding) from t",
+                "SELECT SUM ( `a` ) OVER ( PARTITION BY 1 ORDER BY 1 ROWS ? PRECEDING ) FROM `t`",
+            ),
+            (
+                "select group_concat(a order by 1 separator ','), 1, 2 from t",
+                "SELECT GROUP_CONCAT ( `a` ORDER BY 1 SEPARATOR ? ) , ?, ... FROM `t`",
+            ),
+            (
+                "(select 1 order by 1) union select 2, 3 order by 1",
+                "( SELECT ? ORDER BY 1 ) UNION SELECT ?, ... ORDER BY 1",
+            ),
+            ("select a from t order by 1 limit 1, 2", "SELECT `a` FROM `t` ORDER BY 1 LIMIT ?, ..."),
         ];
         for (text, want) in rows {
             assert_eq!(digest(text.as_bytes(), LexMode::default()).text, want, "{text}");
@@ -630,6 +743,7 @@ mod tests {
         let d = |t: &str| digest(t.as_bytes(), LexMode::default()).hash;
         assert_eq!(d("select a from t where b in (1,2)"), d("SELECT a FROM t  WHERE b IN (1,2,3,4)"));
         assert_ne!(d("select a from t"), d("select b from t"));
+        assert_ne!(d("select a from t order by 1"), d("select a from t order by 2"));
     }
 
     #[test]
