@@ -44,7 +44,8 @@ pub(crate) fn exists(tree: &TreeHandle, prefix: &[u8], mode: ReadMode, txn: &mut
 }
 
 fn described(table: &Table, key: &ForeignKey) -> String {
-    format!("`{}`.`{}`, {}", table.schema, table.name, foreign_key_text(table, key))
+    let quoted = |name: &str| name.replace('`', "``");
+    format!("`{}`.`{}`, {}", quoted(&table.schema), quoted(&table.name), foreign_key_text(table, key))
 }
 
 /// Error 1452: a row of `table` has no parent.

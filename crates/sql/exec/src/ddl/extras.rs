@@ -274,7 +274,7 @@ fn foreign_keys(
             Some(other) => (&*other.text).into(),
             None => schema.into(),
         };
-        let index_name = key.name.as_ref().or(key.constraint.as_ref()).map(|n| n.text.clone());
+        let index_name = key.constraint.as_ref().or(key.name.as_ref()).map(|n| n.text.clone());
         definition.foreign_keys.push(ForeignKeyDefinition {
             name,
             index_name,

@@ -117,6 +117,19 @@ fn check_stored_columns(table: &Table, altered: Option<&Pending>) -> Result<()> 
     Ok(())
 }
 
+/// Foreign keys refer to unique keys alone.
+fn restricts(cx: &DdlContext<'_>) -> bool {
+    cx.restrict_non_standard_keys && cx.foreign_key_checks
+}
+
+/// The columns are a unique key.
+fn is_standard(table: &Table, columns: &[u32]) -> bool {
+    let exact = |i: &gannet_schema::Index| {
+        i.unique() && i.parts.len() == columns.len() && gannet_schema::define::serves(i, columns)
+    };
+    table.indexes.iter().any(exact)
+}
+
 fn check_parent(child: &Table, key: &ForeignKey, parent: &Table, cx: &DdlContext<'_>) -> Result<()> {
     if parent.partitions.is_some() || child.partitions.is_some() {
         return Err(sql_err!(ForeignKeyOnPartitioned));
@@ -135,14 +148,11 @@ fn check_parent(child: &Table, key: &ForeignKey, parent: &Table, cx: &DdlContext
         }
         columns.push(ordinal);
     }
+    if restricts(cx) && !is_standard(parent, &columns) {
+        return Err(sql_err!(FkNoUniqueIndexParent, key.name, key.parent));
+    }
     if foreign::serving(parent, &columns).is_none() {
         return Err(sql_err!(FkNoIndexParent, key.name, key.parent));
-    }
-    let exact = |i: &gannet_schema::Index| {
-        i.unique() && i.parts.len() == columns.len() && gannet_schema::define::serves(i, &columns)
-    };
-    if cx.restrict_non_standard_keys && cx.foreign_key_checks && !parent.indexes.iter().any(exact) {
-        return Err(sql_err!(FkNoUniqueIndexParent, key.name, key.parent));
     }
     Ok(())
 }
@@ -236,11 +246,14 @@ pub(super) fn check_alter(pending: &Pending, snapshot: &CatalogSnapshot, cx: &Dd
                     }
                 }
             }
-            if columns.len() == key.columns.len() && foreign::serving(new, &columns).is_none() {
-                let name = key.parent_columns.iter().filter_map(|n| old.column(n)).collect::<Vec<_>>();
-                if let Some(index) = gone(&name) {
-                    return Err(sql_err!(DropIndexFk, index));
-                }
+            let referred: Vec<u32> = key.parent_columns.iter().filter_map(|n| old.column(n)).collect();
+            // One that is not unique takes the place of a unique one only where such keys may be made.
+            let lost = restricts(cx) && is_standard(old, &referred) && !is_standard(new, &columns);
+            if columns.len() == key.columns.len()
+                && (lost || foreign::serving(new, &columns).is_none())
+                && let Some(index) = gone(&referred)
+            {
+                return Err(sql_err!(DropIndexFk, index));
             }
         }
     }
