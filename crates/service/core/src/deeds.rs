@@ -10,7 +10,7 @@ use crate::activity::Activity;
 use crate::event_names;
 use crate::history::{Ended, History, Owing, Running};
 use crate::instances::{ByText, Instance, Instances, Rounds, Used};
-use crate::transacted::{self, KEPT, Transacted, Transactions};
+use crate::transacted::{self, Forgotten, KEPT, Transacted, Transactions};
 use crate::waited::SessionWaits;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
@@ -109,6 +109,9 @@ pub enum Part {
     Memory,
 }
 
+/// Parts of which a session's own cells are: statements, errors, transactions.
+const HERE: usize = Part::Transactions as usize + 1;
+
 pub(crate) const PARTS: [Part; 6] =
     [Part::Statements, Part::Errors, Part::Transactions, Part::Waits, Part::Status, Part::Memory];
 
@@ -122,14 +125,14 @@ pub struct SessionDeeds {
     kinds: [AtomicU16; OWN],
     /// Their rounds are beside the sums: see [`Cells::round`].
     own: [OnceLock<Box<Cells>>; OWN],
-    /// The rounds that the cells are of, and what is owed.
-    rounds: [AtomicU64; PARTS.len()],
-    /// For the sums of transactions to lie on one line.
-    _between: [u64; 3],
-    /// Its transactions.
-    pub transacted: Transacted,
+    /// The rounds that the cells are of, and what is owed: of the first parts. The others are not here.
+    rounds: [AtomicU64; HERE],
     /// Its prepared statements.
     pub prepared: Instances,
+    /// For the sums of transactions to lie on one line.
+    _between: u64,
+    /// Its transactions.
+    pub transacted: Transacted,
     others: Mutex<Deeds>,
     errors: Mutex<Errors>,
     /// What it waited for.
@@ -219,7 +222,7 @@ impl SessionDeeds {
 
     /// Those of a prepared statement that is there still.
     fn cells_of<'p>(&self, prepared: &'p ByText, which: u64) -> Option<&'p Cells> {
-        prepared.get(&which).filter(|_| which != 0)?.cells_of(self.prepared.round.load(Relaxed))
+        prepared.get(which).filter(|_| which != 0)?.cells_of(self.prepared.round.load(Relaxed))
     }
 
     /// A transaction has ended that was not [`Alone`](transacted::Alone): it is kept. By the session alone.
@@ -240,15 +243,15 @@ impl SessionDeeds {
     }
 
     /// The last transactions, the oldest first. One that its session is writing over is left out.
-    pub fn transactions(&self) -> Vec<transacted::Ended> {
+    pub fn transactions(&self, forgotten: &Forgotten) -> Vec<transacted::Ended> {
         let mut all = self.all_transactions();
-        all.retain(|e| !self.transacted.is_cleared(e));
+        all.retain(|e| !forgotten.is_cleared(e));
         all
     }
 
     /// The last transaction that has ended.
-    pub fn last_transaction(&self) -> Option<transacted::Ended> {
-        self.all_transactions().pop().filter(|e| !self.transacted.is_forgotten(e))
+    pub fn last_transaction(&self, forgotten: &Forgotten) -> Option<transacted::Ended> {
+        self.all_transactions().pop().filter(|e| !forgotten.is_forgotten(e))
     }
 
     pub(crate) fn raise(&self, number: u16, handled: bool, at_us: u64) {
@@ -257,7 +260,7 @@ impl SessionDeeds {
     }
 
     pub(crate) fn round(&self, part: Part) -> u64 {
-        self.rounds[part as usize].load(Relaxed)
+        self.rounds.get(part as usize).map_or(0, |round| round.load(Relaxed))
     }
 
     /// Begins anew, in this round. Nothing is owed.
@@ -277,7 +280,7 @@ impl SessionDeeds {
             }
             Part::Waits | Part::Status | Part::Memory => {}
         }
-        self.rounds[part as usize].store(round, Relaxed);
+        self.rounds.get(part as usize).iter().for_each(|own| own.store(round, Relaxed));
     }
 
     pub(crate) fn deeds(&self) -> Deeds {
@@ -371,8 +374,8 @@ mod tests {
             self.deeds.keep(&transacted::Ended { number, end_number: number, started_ns, latency_ns, trx, how });
         }
 
-        fn transactions(&self) -> Vec<(u64, u64)> {
-            self.deeds.transactions().iter().map(|e| (e.end_number, e.trx)).collect()
+        fn transactions(&self, forgotten: &Forgotten) -> Vec<(u64, u64)> {
+            self.deeds.transactions(forgotten).iter().map(|e| (e.end_number, e.trx)).collect()
         }
     }
 
@@ -422,7 +425,7 @@ mod tests {
 
     #[test]
     fn the_last_ten_transactions_are_kept_wherever_they_are() {
-        let (sim, mut want) = (Sim::new(), Vec::new());
+        let (sim, forgotten, mut want) = (Sim::new(), Forgotten::default(), Vec::new());
         let mut random = 7u64;
         for n in 1..5000u64 {
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -436,14 +439,14 @@ mod tests {
                 _ => want.push((sim.ends(1, (4, Some(how(true, false))), None), 0)),
             }
             let last = want.len().saturating_sub(10);
-            assert_eq!(sim.transactions(), want[last..], "{n}");
-            assert_eq!(sim.deeds.last_transaction().map(|e| e.end_number), want.last().map(|w| w.0));
+            assert_eq!(sim.transactions(&forgotten), want[last..], "{n}");
+            assert_eq!(sim.deeds.last_transaction(&forgotten).map(|e| e.end_number), want.last().map(|w| w.0));
         }
         let now = sim.deeds.history.count() * 11;
-        sim.deeds.transacted.forget_kept(now);
-        sim.deeds.transacted.forget_last(now);
-        assert_eq!((sim.transactions().len(), sim.deeds.last_transaction()), (0, None));
+        forgotten.forget_kept(now);
+        forgotten.forget_last(now);
+        assert_eq!((sim.transactions(&forgotten).len(), sim.deeds.last_transaction(&forgotten)), (0, None));
         let number = sim.ends(1, (4, Some(how(false, true))), None);
-        assert_eq!(sim.transactions(), [(number, 0)]);
+        assert_eq!(sim.transactions(&forgotten), [(number, 0)]);
     }
 }

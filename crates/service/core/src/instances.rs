@@ -8,7 +8,6 @@ use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use gannet_base::sync::{Mutex, MutexGuard};
 use gannet_parser::LexMode;
 use gannet_telemetry::{Cells, Did, Execution};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One prepared statement.
@@ -125,8 +124,19 @@ impl Rounds {
     }
 }
 
-/// By which text they are: in the order in which they were prepared.
-pub(crate) type ByText = BTreeMap<u64, Arc<Instance>>;
+/// By which text they are, in order: that in which they were prepared. Most sessions have few.
+#[derive(Default)]
+pub(crate) struct ByText(Vec<(u64, Arc<Instance>)>);
+
+impl ByText {
+    fn place(&self, which: u64) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&which, |(text, _)| *text)
+    }
+
+    pub(crate) fn get(&self, which: u64) -> Option<&Arc<Instance>> {
+        self.place(which).ok().map(|at| &self.0[at].1)
+    }
+}
 
 /// Those of one session. Nothing that is owed is settled while the map is locked.
 #[derive(Default)]
@@ -139,22 +149,29 @@ pub struct Instances {
 impl Instances {
     /// Adds one.
     pub fn add(&self, instance: Arc<Instance>) {
-        self.all.lock().insert(instance.which, instance);
+        let mut all = self.all.lock();
+        match all.place(instance.which) {
+            Ok(at) => all.0[at].1 = instance,
+            Err(at) => all.0.insert(at, (instance.which, instance)),
+        }
     }
 
     /// It is no more.
     pub fn remove(&self, instance: &Instance) {
-        self.all.lock().remove(&instance.which);
+        let mut all = self.all.lock();
+        if let Ok(at) = all.place(instance.which) {
+            all.0.remove(at);
+        }
     }
 
     /// All, in order.
     pub fn all(&self) -> Vec<Arc<Instance>> {
-        self.all.lock().values().cloned().collect()
+        self.all.lock().0.iter().map(|(_, instance)| instance.clone()).collect()
     }
 
     /// The one of a text.
     pub fn of_text(&self, which: u64) -> Option<Arc<Instance>> {
-        self.all.lock().get(&which).cloned()
+        self.all.lock().get(which).cloned()
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, ByText> {

@@ -13,7 +13,7 @@ use crate::ledger::{Key, Kind, Ledger, Of, Part};
 use crate::setup::Setup;
 use crate::stages::SessionStages;
 use crate::tallies::Tallies;
-use crate::transacted::{self, Alone, LongTransactions};
+use crate::transacted::{self, Alone, Forgotten, LongTransactions};
 use crate::waited::Whose;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -40,6 +40,8 @@ pub struct Registry {
     pub long_history: LongHistory,
     /// The same of transactions.
     pub long_transactions: LongTransactions,
+    /// What was forgotten of those of each session.
+    pub forgotten: Forgotten,
     /// How often the figures of prepared statements were forgotten.
     pub prepared: Rounds,
     /// Connections by account, user and host.

@@ -248,10 +248,6 @@ pub struct Transacted {
     places: OnceLock<Box<[Place; KEPT]>>,
     /// READ WRITE, READ ONLY.
     sums: [Cells; 2],
-    /// Those that had ended then are not shown as current ones.
-    forgotten_ns: AtomicU64,
-    /// Nor, those until then, among the last ones.
-    cleared_ns: AtomicU64,
     /// When the open one began that is more than a statement; 0: none is open.
     open_since_ns: AtomicU64,
     /// The statement that began it.
@@ -321,25 +317,36 @@ impl Transacted {
     pub(crate) fn kept(&self) -> Vec<Ended> {
         self.places.get().map_or_else(Vec::new, |places| places.iter().filter_map(Place::read).collect())
     }
+}
 
+/// Until when transactions were forgotten that had ended, by TRUNCATE.
+#[derive(Default)]
+pub struct Forgotten {
+    /// They are not shown as current ones.
+    last_ns: AtomicU64,
+    /// They are not shown among the last ones.
+    kept_ns: AtomicU64,
+}
+
+impl Forgotten {
     /// Not shown as the current one any more.
     pub(crate) fn is_forgotten(&self, ended: &Ended) -> bool {
-        ended.started_ns + ended.latency_ns <= self.forgotten_ns.load(Relaxed)
+        ended.started_ns + ended.latency_ns <= self.last_ns.load(Relaxed)
     }
 
     /// Nor among the last ones.
     pub(crate) fn is_cleared(&self, ended: &Ended) -> bool {
-        ended.started_ns + ended.latency_ns <= self.cleared_ns.load(Relaxed)
+        ended.started_ns + ended.latency_ns <= self.kept_ns.load(Relaxed)
     }
 
     /// Those that have ended by now are not shown as current ones any more.
     pub fn forget_last(&self, now_ns: u64) {
-        self.forgotten_ns.store(now_ns, Relaxed);
+        self.last_ns.store(now_ns, Relaxed);
     }
 
     /// Nor among the last ones.
     pub fn forget_kept(&self, now_ns: u64) {
-        self.cleared_ns.store(now_ns, Relaxed);
+        self.kept_ns.store(now_ns, Relaxed);
     }
 }
 
@@ -418,10 +425,11 @@ mod tests {
         // The counts of savepoints end somewhere.
         let how = How { savepoints: [3, (1 << 19) - 1, 0], ..ended(1, 1).how.into() };
         assert_eq!(kept[9], Ended { how: how.into(), ..ended(12, 12) });
-        t.forget_last(132);
-        assert_eq!([11, 12].map(|n| t.is_forgotten(&ended(n, n))), [true, true]);
-        t.forget_kept(131);
-        assert_eq!([11, 12].map(|n| t.is_cleared(&ended(n, n))), [true, false]);
+        let forgotten = Forgotten::default();
+        forgotten.forget_last(132);
+        assert_eq!([11, 12].map(|n| forgotten.is_forgotten(&ended(n, n))), [true, true]);
+        forgotten.forget_kept(131);
+        assert_eq!([11, 12].map(|n| forgotten.is_cleared(&ended(n, n))), [true, false]);
         t.clear();
         assert_eq!(t.read(), Transactions::default());
         t.opens((5, 6), how);

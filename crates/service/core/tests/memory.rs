@@ -95,6 +95,7 @@ fn much_to_see_takes_little() {
     }
     let digests = resident() - before;
     assert_eq!((registry.len() as u64, stats.len() as u64), (SESSIONS + 1, most as u64));
+    eprintln!("an entry {} bytes", size_of::<Entry>());
     eprintln!("sessions {} MiB, digests {} MiB", sessions / MIB, digests / MIB);
     assert!(sessions < 92 * MIB, "{SESSIONS} sessions take {} MiB", sessions / MIB);
     assert!(digests < 40 * MIB, "{DIGESTS} digests take {} MiB", digests / MIB);

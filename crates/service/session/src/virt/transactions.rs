@@ -120,7 +120,7 @@ fn current(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
                 (since, entry.deeds.history.count() + 1, how)
             }
             (None, None) => {
-                if let Some(last) = entry.deeds.last_transaction() {
+                if let Some(last) = entry.deeds.last_transaction(&state.server.registry.forgotten) {
                     emit(&Shown::ended(entry.id, &last).row(state))?;
                 }
                 continue;
@@ -138,7 +138,7 @@ fn history(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
         return Ok(());
     }
     for entry in visible(state) {
-        for ended in entry.deeds.transactions() {
+        for ended in entry.deeds.transactions(&state.server.registry.forgotten) {
             emit(&Shown::ended(entry.id, &ended).row(state))?;
         }
     }
@@ -160,11 +160,11 @@ fn history_long(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()>
 }
 
 fn forget_current(core: &Core) {
-    core.registry.all().iter().for_each(|e| e.deeds.transacted.forget_last(now_ns()));
+    core.registry.forgotten.forget_last(now_ns());
 }
 
 fn forget_history(core: &Core) {
-    core.registry.all().iter().for_each(|e| e.deeds.transacted.forget_kept(now_ns()));
+    core.registry.forgotten.forget_kept(now_ns());
 }
 
 fn forget_history_long(core: &Core) {
