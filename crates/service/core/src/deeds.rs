@@ -3,7 +3,7 @@
 //! The session adds to cells that it alone writes. A statement that ends writes only its place among the session's
 //! last ones ([`History`]), which is one line of memory. When the ten places are full, and before anything begins anew,
 //! the session adds what they owe to the sums of their kinds, prepared statements and transactions, most of which are
-//! the same: [`SessionDeeds::settle`]. Readers add to the sums what is still owed. While they do, they hold the lock
+//! the same: `SessionDeeds::settle`. Readers add to the sums what is still owed. While they do, they hold the lock
 //! that the session takes to settle.
 
 use crate::activity::Activity;
