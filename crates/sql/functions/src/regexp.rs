@@ -122,11 +122,23 @@ fn with_regex<R>(
     outcome
 }
 
-/// Text and bytes do not go together: subject, pattern and what replaces it are all of one kind. Error 3995.
+/// Text and VARBINARY do not go together, in either order; BINARY and BLOB go with text. Error 3995.
 fn check_charsets(args: &[ArgInfo<'_>], name: &str) -> Result<()> {
-    let mut texts = args.iter().filter(|a| a.ty.id.is_string());
-    let Some(first) = texts.next() else { return Ok(()) };
-    match texts.find(|a| a.ty.id.is_binary_string() != first.ty.id.is_binary_string()) {
+    check_pairs(args, name, |a| a.ty.id == TypeId::VarBinary)
+}
+
+/// As [`check_charsets`], where something is replaced: what is made of bytes of any type is of bytes alone.
+fn check_replacing(args: &[ArgInfo<'_>]) -> Result<()> {
+    let bytes = args.first().is_some_and(|subject| subject.ty.id.is_binary_string());
+    check_pairs(args, "regexp_replace", |a| a.ty.id == TypeId::VarBinary || bytes && a.ty.id.is_binary_string())
+}
+
+fn check_pairs(args: &[ArgInfo<'_>], name: &str, of_bytes: impl Fn(&ArgInfo<'_>) -> bool) -> Result<()> {
+    let is_text = |a: &ArgInfo<'_>| a.ty.id.is_string() && !a.ty.collation.is_binary();
+    let kinds = |a: &&ArgInfo<'_>| is_text(a) || of_bytes(a);
+    let mut told = args.iter().filter(kinds);
+    let Some(first) = told.next() else { return Ok(()) };
+    match told.find(|a| is_text(a) != is_text(first)) {
         Some(other) => {
             let name_of = |a: &ArgInfo<'_>| a.ty.collation.get().name;
             Err(sql_err!(CharacterSetMismatch, name_of(first), name_of(other), name))
@@ -231,7 +243,7 @@ fn regexp_substr(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Re
 }
 
 fn replace_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
-    check_charsets(&args[..3], "regexp_replace")?;
+    check_replacing(&args[..3])?;
     rules::common_collation(cx, &args[..3], "regexp_replace")?;
     let collation = rules::result_collation(cx, &args[..1], "regexp_replace")?;
     let id = if collation.is_binary() { TypeId::LongBlob } else { TypeId::LongText };

@@ -749,9 +749,8 @@ fn compared_texts(b: &mut Binder<'_>, def: &FunctionDef, mut args: Vec<Bound>, c
 /// How many of its arguments, the first ones, a function compares as texts; `None`: it compares none.
 fn texts_compared(name: &str) -> Option<usize> {
     match name {
-        // Behind them stand places and the match type.
-        "REGEXP_LIKE" | "REGEXP_INSTR" | "REGEXP_SUBSTR" => Some(2),
-        "REGEXP_REPLACE" => Some(3),
+        // Behind them stand what replaces them, places and the match type.
+        "REGEXP_LIKE" | "REGEXP_INSTR" | "REGEXP_SUBSTR" | "REGEXP_REPLACE" => Some(2),
         "LIKE" | "LOCATE" | "INSTR" | "POSITION" | "STRCMP" | "FIND_IN_SET" | "FIELD" | "REPLACE"
         | "SUBSTRING_INDEX" | "TRIM" | "LTRIM" | "RTRIM" | "GREATEST" | "LEAST" => Some(usize::MAX),
         _ => None,
