@@ -37,6 +37,12 @@ use std::sync::Arc;
 /// How often a statement is planned again when its tables change between planning and locking.
 const MAX_REPLANS: u32 = 10;
 
+/// A text without the white space and semicolons behind its last statement, which make no statement of their own.
+fn without_end(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|b| *b != b';' && !b.is_ascii_whitespace() && *b != b'\x0b');
+    &text[..end.map_or(0, |last| last + 1)]
+}
+
 /// Reading a longer text takes so long that it is asked before whether the statement was stopped.
 const LONG_TEXT: usize = 1 << 16;
 
@@ -44,7 +50,7 @@ impl Session {
     /// COM_QUERY.
     pub fn query(&mut self, sql: &[u8], reply: &mut dyn Reply) {
         let text = to_utf8(self, sql);
-        let mut rest: &[u8] = &text;
+        let mut rest = without_end(&text);
         self.begins(Activity::Query, rest);
         loop {
             let mut consumed = rest.len();

@@ -131,6 +131,17 @@ fn several_statements_in_one_packet() {
     let all = c.query_multi("SELECT 1; SET @a = 2; SELECT @a; ").unwrap();
     let texts: Vec<_> = all.iter().map(|s| s.texts()).collect();
     assert_eq!(texts, [vec![vec!["1".to_string()]], vec![], vec![vec!["2".to_string()]]]);
+    // White space and semicolons at the end are no statement, nor part of the last one.
+    for text in ["SELECT 1;;", "SELECT 1; ;\n;", "DO 1; SELECT 1;;\t"] {
+        assert_eq!(c.query_multi(text).unwrap().last().unwrap().texts(), [["1"]], "{text:?}");
+    }
+    run(&mut c, "SET profiling = 1");
+    c.query_multi("SELECT 71 ;;").unwrap();
+    assert_eq!(c.query("SHOW PROFILES").unwrap().texts()[0][2], "SELECT 71");
+    run(&mut c, "SET profiling = 0");
+    for (text, code) in [(";", 1065), (" ;; ", 1065), ("SELECT 1;;SELECT 2", 1064), (";SELECT 3", 1064)] {
+        assert_eq!(c.query_multi(text).unwrap_err().code(), Some(code), "{text:?}");
+    }
     // An error ends the list; what came before has happened.
     let e = c.query_multi("SET @a = 3; SELECT nope; SET @a = 4").unwrap_err();
     assert_eq!(e.code(), Some(1054));
