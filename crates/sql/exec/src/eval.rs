@@ -358,7 +358,8 @@ fn is_given(constant: &Expr, cx: &Cx<'_, '_>) -> bool {
 pub(crate) fn constant_date(constant: &Expr, value: &mut Value, with: TypeId, cx: &mut Cx<'_, '_>) -> Result<()> {
     let wanted = match with {
         TypeId::Date => "DATE",
-        TypeId::DateTime | TypeId::Timestamp => "DATETIME",
+        TypeId::DateTime => "DATETIME",
+        TypeId::Timestamp => "TIMESTAMP",
         _ => return Ok(()),
     };
     if matches!(constant.kind, ExprKind::Literal(_) | ExprKind::Param(_)) && matches!(value, Value::Str(..)) {
@@ -406,7 +407,7 @@ pub(crate) fn read_dates<'p>(cx: &mut Cx<'_, 'p>) -> Result<()> {
         conversion.strict = strict;
         let column = date.column.as_deref();
         match gannet_types::convert::tell_date_text(value.as_ref(), date.with, column, &mut conversion) {
-            Err(e) if e.code() == ErrorCode::WrongValue && given => {}
+            Err(e) if e.code() == ErrorCode::WrongValue && (given || date.listed) => {}
             told => told?,
         }
     }
@@ -523,7 +524,7 @@ fn is_kept(of: &Expr) -> bool {
     }
 }
 
-/// As [`constant_date`] for BETWEEN, which takes text that is no date for the zero date, with one warning.
+/// As [`constant_date`] for BETWEEN and IN, which take text that is no date for the zero date, with one warning.
 fn bound_date(constant: &Expr, value: &mut Value, other: &Expr, cx: &mut Cx<'_, '_>) -> Result<()> {
     let wanted = match other.ty.id {
         TypeId::Date => "date",
@@ -623,7 +624,7 @@ fn in_list<'p>(
             constant_number(by, candidate, &mut value, arg, cx)?;
         }
         if by == Comparison::Datetime {
-            constant_date(candidate, &mut value, arg.ty.id, cx)?;
+            bound_date(candidate, &mut value, arg, cx)?;
         }
         match compare(by, wanted.as_ref(), value.as_ref(), cx)? {
             Some(Ordering::Equal) => return Ok(Some(true)),
@@ -647,7 +648,7 @@ pub(crate) fn in_set_of<'p>(by: Comparison, arg: &Expr, list: &'p [Expr], cx: &m
         let mut value = eval(candidate, &empty, 0, cx)?;
         constant_number(by, candidate, &mut value, arg, cx)?;
         if by == Comparison::Datetime {
-            constant_date(candidate, &mut value, arg.ty.id, cx)?;
+            bound_date(candidate, &mut value, arg, cx)?;
         }
         key.clear();
         if !append_domain_key(by, value.as_ref(), cx, &mut key)? {

@@ -76,6 +76,8 @@ pub struct DateText {
     pub with: TypeId,
     /// The column that it alone is compared with: it is read as if it were stored there.
     pub column: Option<Box<str>>,
+    /// One of a list: if it is no date it is the zero date, with a warning.
+    pub listed: bool,
 }
 
 /// A literal or parameter that is a number, and the column that it is compared with.

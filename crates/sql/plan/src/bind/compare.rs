@@ -162,8 +162,8 @@ pub(super) fn note_dates(b: &mut Binder<'_>, by: Comparison, date: &Bound, other
         return;
     }
     let text = |b: &&Bound| b.ty().id.is_string() && matches!(b.expr.kind, ExprKind::Literal(_) | ExprKind::Param(_));
-    let noted: Vec<_> =
-        others.iter().filter(text).map(|o| DateText { text: o.expr.clone(), with, column: column.clone() }).collect();
+    let note = |o: &Bound| DateText { text: o.expr.clone(), with, column: column.clone(), listed };
+    let noted: Vec<_> = others.iter().filter(text).map(note).collect();
     b.arena.dates.extend(noted);
 }
 

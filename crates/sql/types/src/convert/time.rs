@@ -120,7 +120,8 @@ fn no_date(v: ValueRef<'_>, wanted: &str) -> SqlError {
 pub fn tell_date_text(v: ValueRef<'_>, with: TypeId, column: Option<&str>, cx: &mut Context<'_>) -> Result<()> {
     let (what, wanted) = match with {
         TypeId::Date => ("date", "DATE"),
-        TypeId::DateTime | TypeId::Timestamp => ("datetime", "DATETIME"),
+        TypeId::DateTime => ("datetime", "DATETIME"),
+        TypeId::Timestamp => ("datetime", "TIMESTAMP"),
         TypeId::Time => ("time", "TIME"),
         _ => return Ok(()),
     };
