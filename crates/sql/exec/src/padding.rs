@@ -29,7 +29,7 @@ pub(crate) fn fill_batch(batch: &mut Batch, table: &Table, columns: &[u32], cx: 
     if !is_on(cx) {
         return;
     }
-    for (column, ordinal) in batch.columns.iter_mut().zip(columns).filter(|(_, o)| **o != ROW_ID) {
+    for (column, ordinal) in batch.columns.iter_mut().zip(columns).filter(|(_, o)| **o < ROW_ID) {
         let ty = &table.columns[*ordinal as usize].ty;
         if ty.id != TypeId::Char {
             continue;

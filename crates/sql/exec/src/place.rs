@@ -2,7 +2,6 @@
 
 use crate::{
     batch::{Batch, Column},
-    codec,
     context::Cx,
     convert, eval,
 };
@@ -16,26 +15,32 @@ use gannet_schema::partition::{Method, Numbers};
 use gannet_types::{ErrorCode, Result, SqlError, TimeZone, Value, ValueRef, sql_err};
 use std::io::Write;
 
-/// The table, or the part of it, that a row is in which has been read to be changed. Errors 1526 and 1748 when it can
-/// be in none, or in none that the statement names; 1863 when it is in another part than its values say, where another
-/// row may have its key. `again`: rows before it may have taken it along.
+/// The part that a row of the target at `offset` was read from, as its scan says in the last of the target's columns;
+/// of a table without parts none.
+pub(crate) fn read_from(table: &Table, offset: usize, batch: &Batch, row: usize) -> Result<Option<u32>> {
+    if table.partitions.is_none() {
+        return Ok(None);
+    }
+    let at = offset + table.columns.len() + usize::from(table.has_hidden_key());
+    match batch.columns.get(at).map(|column| column.get(row)) {
+        Some(ValueRef::UInt(part)) => Ok(u32::try_from(part).ok()),
+        _ => Err(SqlError::internal("a row that is to be changed, without its part")),
+    }
+}
+
+/// The table, or the part of it, that a row is in which has been read to be changed, `from` one part. Errors 1526 and
+/// 1748 when it can be in none, or in none that the statement names; 1863 when it is in another part than its values
+/// say, where another row may have its key. A row that the statement has written since belongs where its values say.
 #[inline]
-pub(crate) fn of_read_row<'p>(
-    slot: usize,
-    (key, row): (&[u8], &[Value]),
-    again: bool,
-    cx: &mut Cx<'_, 'p>,
-) -> Result<&'p Table> {
+pub(crate) fn of_read_row<'p>(slot: usize, row: &[Value], from: Option<u32>, cx: &mut Cx<'_, 'p>) -> Result<&'p Table> {
     let table = &*cx.shared.plan.tables[slot].table;
     if table.partitions.is_none() {
         return Ok(table);
     }
     let part = number_of_new_row(slot, row, cx)?;
-    let place = table.part(part)?;
-    match codec::current(place, key, cx.txn.get()?)? {
-        Some(now) if now == row => Ok(place),
-        None if again => Ok(place),
-        _ => Err(misplaced(table, (key, row), part, cx)),
+    match from {
+        Some(from) if from != part => Err(misplaced(table, row, from, part)),
+        _ => table.part(part),
     }
 }
 
@@ -83,14 +88,8 @@ pub(crate) fn is_unplaced(error: &SqlError) -> bool {
 
 /// Error 1863: a row that was read is not in the part where its values belong.
 #[cold]
-fn misplaced(table: &Table, (key, row): (&[u8], &[Value]), part: u32, cx: &mut Cx<'_, '_>) -> SqlError {
-    let is_in = |place: &Result<&Table>, cx: &mut Cx<'_, '_>| {
-        let (Ok(place), Ok(txn)) = (place, cx.txn.get()) else { return false };
-        codec::current(place, key, txn).is_ok_and(|now| now.is_some_and(|now| now == row))
-    };
-    let from = table.all_parts().enumerate().position(|(n, place)| n != part as usize && is_in(&place, cx));
+fn misplaced(table: &Table, row: &[Value], from: u32, part: u32) -> SqlError {
     let text = told(table, 0..table.columns.len(), row);
-    let from = from.map_or(String::new(), |n| n.to_string());
     sql_err!(RowInWrongPartition, format_args!("{from}. Correct is {part}{text}"))
 }
 

@@ -59,7 +59,7 @@ impl Physical {
             }
             _ => scan.columns.clone(),
         };
-        (!columns.contains(&ROW_ID)).then_some(columns)
+        columns.iter().all(|c| *c < ROW_ID).then_some(columns)
     }
 }
 
@@ -264,7 +264,10 @@ pub enum SetOperation {
 }
 
 /// Pseudo column ordinal of the hidden row id of a table without a primary key (BIGINT UNSIGNED).
-pub const ROW_ID: u32 = u32::MAX;
+pub use gannet_schema::ROW_ID;
+
+/// Pseudo column ordinal of the number of the part that a row of a table with parts was read from (BIGINT UNSIGNED).
+pub const ROW_PART: u32 = u32::MAX;
 
 /// A scan of one table through one index.
 #[derive(Clone, Debug)]
@@ -280,7 +283,7 @@ pub struct TableScan {
     pub access: Access,
     /// Descending index order.
     pub reverse: bool,
-    /// The delivered row: column ordinals of the table (or [`ROW_ID`]), ascending.
+    /// The delivered row: column ordinals of the table (or [`ROW_ID`], [`ROW_PART`]), ascending.
     pub columns: Box<[u32]>,
     /// Over the delivered row; may be evaluated as soon as the row is there. For a locking scan, rows which fail it are
     /// unlocked at READ COMMITTED and stay locked at REPEATABLE READ.

@@ -378,8 +378,9 @@ pub enum InsertSource {
     Query(Box<Physical>),
 }
 
-/// UPDATE. The input delivers, for each target, all columns of its table (and [`crate::physical::ROW_ID`] last, when
-/// the table has no clustered index) starting at the target's `offset`.
+/// UPDATE. The input delivers, for each target, all columns of its table (then [`crate::physical::ROW_ID`], when
+/// the table has no clustered index, and [`crate::physical::ROW_PART`], when it has parts) starting at the target's
+/// `offset`.
 #[derive(Debug)]
 pub struct Update {
     /// Rows to change (locking scans), after ORDER BY and LIMIT.

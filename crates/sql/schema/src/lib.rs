@@ -48,7 +48,7 @@ pub use own::{Own, OwnObjects};
 pub use partition::{MAX_PARTS, PartTrees, Partitioned, Partitioning, Parts};
 pub use program::{DataAccess, Event, EventSchedule, EventStatus, Made, Routine, RoutineKind, Trigger, TriggerEvent};
 pub use row_log::{RowLog, Touched};
-pub use rows::{EntryPlaces, IndexKey, ROW_ID_BYTES};
+pub use rows::{EntryPlaces, IndexKey, ROW_ID, ROW_ID_BYTES};
 pub use serial::{decode_schema, decode_table, encode_schema, encode_table};
 pub use snapshot::{CatalogSnapshot, Change, Temporaries, TemporaryTables};
 pub use statistics::{Figures, IndexFigures, TableStatistics, UNKNOWN_ROWS};

@@ -20,6 +20,9 @@ use gannet_types::row::RowLayout;
 use gannet_types::{Result, SqlError, Value, ValueRef};
 use smallvec::SmallVec;
 
+/// Stands for the hidden row id in a list of columns, behind all of them.
+pub const ROW_ID: u32 = u32::MAX - 1;
+
 /// Bytes of a hidden row id.
 pub const ROW_ID_BYTES: usize = 6;
 
@@ -153,7 +156,7 @@ impl Table {
     }
 
     /// Appends the values of `columns` (ascending) from an entry of a secondary index; each must be covered
-    /// ([`Table::index_has`]). [`u32::MAX`] stands for the hidden row id.
+    /// ([`Table::index_has`]). [`ROW_ID`] stands for the hidden row id.
     pub fn index_values(
         &self,
         index: usize,
@@ -177,7 +180,7 @@ impl Table {
         let parts = codec.columns.iter().enumerate().map(|(i, c)| (*c, Source::Part(i)));
         let clustered = self.codecs.clustered.iter().enumerate().map(|(i, c)| (*c, Source::Clustered(i)));
         let mut key: SmallVec<[Option<usize>; 8]> = parts.chain(clustered).map(place).collect();
-        let row_id = columns.len().checked_sub(1).filter(|last| self.clustered.is_none() && columns[*last] == u32::MAX);
+        let row_id = columns.binary_search(&ROW_ID).ok().filter(|_| self.clustered.is_none());
         // Behind the last part that is wanted nothing has to be looked at.
         while row_id.is_none() && key.last() == Some(&None) {
             key.pop();

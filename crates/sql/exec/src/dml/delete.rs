@@ -138,7 +138,8 @@ fn delete_batch<'p>(delete: &'p Delete, batch: &Batch, most: u64, cx: &mut Cx<'_
             let slot = *table as usize;
             let Some(Target { mut values, hidden, key }) = target(slot, *offset, batch, row, cx)? else { continue };
             let table = &*plan.tables[slot].table;
-            let place = place::of_read_row(slot, (&key, &values), delete.targets.len() > 1, cx)?;
+            let from = place::read_from(table, *offset as usize, batch, row)?;
+            let place = place::of_read_row(slot, &values, from, cx)?;
             // Rows before it may have changed it, or taken it along; with several targets a row comes again, and no
             // trigger may fire for it.
             let again = delete.targets.len() > 1 && table.fires(TriggerEvent::Delete);

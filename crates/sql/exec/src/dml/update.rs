@@ -118,11 +118,11 @@ impl<'p> Run<'p> {
         self.matched += 1;
         let twin = |t: &UpdateTarget| t.table != target.table && plan.tables[t.table as usize].table.id == table.id;
         let read_key = self.update.targets.iter().any(twin).then(|| (table.id.0, key.clone()));
+        let mut from = place::read_from(table, offset, batch, row)?;
         if let Some((current_key, row)) = read_key.as_ref().and_then(|k| self.current.get(k)) {
-            key.clone_from(current_key);
-            old.clone_from(row);
+            (key, old, from) = (current_key.clone(), row.clone(), None);
         }
-        let place = place::of_read_row(target.table as usize, (&key, &old), false, cx)?;
+        let place = place::of_read_row(target.table as usize, &old, from, cx)?;
         // Rows before it may have changed it, or taken it along.
         if foreign::follows(table, cx) {
             let Some(now) = codec::current(place, &key, cx.txn.get()?)? else { return Ok(()) };

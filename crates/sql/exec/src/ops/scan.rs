@@ -28,7 +28,7 @@ use gannet_engine::{
     Cut, Direction, FreshLock, Isolation, KeyRange, Place, Read, RowBuf, Scan, ScanOptions, TreeHandle,
 };
 use gannet_plan::{
-    physical::{Access, LockStrength, LockWait, ROW_ID, TableScan},
+    physical::{Access, LockStrength, LockWait, ROW_ID, ROW_PART, TableScan},
     range::{Bounds, Limit, encode_access},
 };
 use gannet_schema::{EntryPlaces, Table};
@@ -66,8 +66,8 @@ pub(super) enum By<'a> {
 /// Makes delivered rows of what trees hold.
 pub(super) struct Reader<'p> {
     pub(super) scan: &'p TableScan,
-    /// The part of the table that is read, if it has parts.
-    pub(super) part: Option<&'p Table>,
+    /// The part of the table that is read, if it has parts, and its number.
+    pub(super) part: Option<(u32, &'p Table)>,
     buffer: RowBuf,
     /// Where the last row was.
     place: Place,
@@ -134,7 +134,7 @@ impl<'p> TreeScan<'p> {
     }
 
     /// The scan of one part of the table.
-    fn of_part(mut self, part: &'p Table) -> Self {
+    fn of_part(mut self, part: (u32, &'p Table)) -> Self {
         self.reader.part = Some(part);
         self
     }
@@ -383,7 +383,9 @@ impl<'p> TreeScan<'p> {
 
     /// Nothing is asked for but the columns of rows, and nothing is locked.
     fn wants_rows_only(&self) -> bool {
-        self.keys.is_none() && self.scan.lock.strength == LockStrength::None && !self.scan.columns.contains(&ROW_ID)
+        self.keys.is_none()
+            && self.scan.lock.strength == LockStrength::None
+            && self.scan.columns.iter().all(|c| *c < ROW_ID)
     }
 
     /// Takes entries of the open scan until the batch is full. True when the range is exhausted.
@@ -566,7 +568,7 @@ impl<'p> Reader<'p> {
                 let plan = cx.shared.plan;
                 &plan.tables[self.scan.table as usize].table
             }
-            Some(part) => part,
+            Some((_, part)) => part,
         }
     }
 
@@ -583,6 +585,8 @@ impl<'p> Reader<'p> {
             if *ordinal == ROW_ID {
                 let id = table.row_id_of_key(key).ok_or_else(|| SqlError::internal("a row without its id"))?;
                 column.push(ValueRef::UInt(id));
+            } else if *ordinal == ROW_PART {
+                column.push(ValueRef::UInt(self.part.map_or(0, |(number, _)| number.into())));
             } else {
                 column.push_stored(&row, *ordinal as usize)?;
             }
@@ -602,6 +606,9 @@ impl<'p> Reader<'p> {
     ) -> Result<()> {
         let places = self.places.get_or_insert_with(|| table.entry_places(index, &self.scan.columns));
         table.read_entry(index, places, key, carried, |at, value| batch.columns[at].push_value(value))?;
+        if let (Some(&ROW_PART), Some(column)) = (self.scan.columns.last(), batch.columns.last_mut()) {
+            column.push(ValueRef::UInt(self.part.map_or(0, |(number, _)| number.into())));
+        }
         batch.rows += 1;
         Ok(())
     }
@@ -609,7 +616,7 @@ impl<'p> Reader<'p> {
     /// The index columns of an entry in their places of the delivered row, NULL elsewhere.
     pub(super) fn index_row(&self, table: &Table, index: usize, key: &[u8], carried: &[u8]) -> Result<Batch> {
         let covered: Vec<u32> =
-            self.scan.columns.iter().copied().filter(|c| *c != ROW_ID && table.index_has(index, *c)).collect();
+            self.scan.columns.iter().copied().filter(|c| *c < ROW_ID && table.index_has(index, *c)).collect();
         let mut values = Vec::with_capacity(covered.len());
         table.index_values(index, key, carried, &covered, &mut values)?;
         let mut values = values.into_iter();

@@ -208,9 +208,11 @@ impl Binder<'_> {
                 first = id;
             }
         }
-        let width = table.columns.len() as u32 + 1;
-        let hidden = Label::Base { table: slot, ordinal: table.columns.len() as u32 };
-        self.arena.column(SqlType::bigint_unsigned().not_null(), hidden);
+        // Behind them the hidden row id and, where there are parts, which of them the row is in.
+        let width = table.columns.len() as u32 + 1 + u32::from(table.partitions.is_some());
+        for ordinal in table.columns.len() as u32..width {
+            self.arena.column(SqlType::bigint_unsigned().not_null(), Label::Base { table: slot, ordinal });
+        }
         let kind = RelKind::Base(slot);
         let lock = RowLock::default();
         let origin = self.hints.current;

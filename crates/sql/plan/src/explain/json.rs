@@ -16,6 +16,9 @@ enum Json {
     Bool(bool),
 }
 
+/// The hidden row id and the part of a row, as expressions show them.
+const HIDDEN: [&str; 2] = ["`DB_ROW_ID`", "<part>"];
+
 type Members = Vec<(&'static str, Json)>;
 
 /// The plan as a JSON document.
@@ -494,7 +497,7 @@ impl<'p> Writer<'p> {
         let column = |c: &u32| match table.columns.get(*c as usize) {
             Some(column) if column.hidden => column.shown().to_owned(),
             Some(column) => format!("`{}`.`{}`.`{}`", table.schema, entry.alias, column.name),
-            None if *c == ROW_ID => format!("`{}`.`DB_ROW_ID`", entry.alias),
+            None if *c >= ROW_ID => format!("`{}`.{}", entry.alias, HIDDEN[(*c - ROW_ID) as usize]),
             None => "?".to_owned(),
         };
         let names: Names = scan.columns.iter().map(column).collect();

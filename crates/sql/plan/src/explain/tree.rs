@@ -244,7 +244,7 @@ impl Tree<'_> {
         let name = |c: &u32| match table.table.columns.get(*c as usize) {
             Some(column) if column.hidden => column.shown().to_owned(),
             Some(column) => format!("{alias}.{}", column.name),
-            None if *c == ROW_ID => format!("{alias}.<row id>"),
+            None if *c >= ROW_ID => format!("{alias}.<{}>", ["row id", "part"][(*c - ROW_ID) as usize]),
             None => "?".to_owned(),
         };
         let names: Names = scan.columns.iter().map(name).collect();

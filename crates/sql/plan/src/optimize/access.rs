@@ -162,8 +162,8 @@ impl BaseRel {
             None => true,
             Some(i) if Some(i) == self.table.clustered => true,
             Some(i) => self.columns.iter().all(|c| {
-                // The hidden row id comes with every entry.
-                *c == crate::physical::ROW_ID || self.table.index_has(i, *c)
+                // The hidden row id comes with every entry, and the part with the scan.
+                *c >= crate::physical::ROW_ID || self.table.index_has(i, *c)
             }),
         }
     }

@@ -27,7 +27,7 @@ use crate::fold;
 use crate::logical::{Block, ColId, OrderKind, Rel, RelKind, Semijoin, conjuncts};
 use crate::make::and;
 use crate::options::{Passes, PlanOptions};
-use crate::physical::{Access, JoinKind, LockStrength, LockWait, Op, Physical, ROW_ID, Ranges};
+use crate::physical::{Access, JoinKind, LockStrength, LockWait, Op, Physical, ROW_ID, ROW_PART, Ranges};
 use gannet_functions::AggregateKernel;
 use gannet_schema::{RowSource, UNKNOWN_ROWS};
 use gannet_types::{Result, SqlError, Value};
@@ -341,8 +341,8 @@ impl Builder<'_> {
             }
         }
         let mut columns: Vec<u32> = (0..rel.width).filter(|c| self.used[(rel.first + c) as usize] > 0).collect();
-        if let Some(last) = columns.last_mut().filter(|last| **last as usize == table.columns.len()) {
-            *last = ROW_ID;
+        for hidden in columns.iter_mut().filter(|c| **c as usize >= table.columns.len()) {
+            *hidden = if *hidden as usize == table.columns.len() { ROW_ID } else { ROW_PART };
         }
         let locking = rel.lock.strength != LockStrength::None;
         let exclusive = rel.lock.strength == LockStrength::Exclusive;

@@ -16,13 +16,15 @@ struct Target {
     slot: u32,
     table: Arc<Table>,
     first: ColId,
-    /// With the hidden row id where that is the table's key.
-    width: u32,
 }
 
 impl Target {
-    fn columns(&self) -> std::ops::Range<ColId> {
-        self.first..self.first + self.width
+    /// All columns, the hidden row id where that is the table's key, and the part where there are parts.
+    fn columns(&self) -> impl Iterator<Item = ColId> {
+        let (first, behind) = (self.first, self.first + self.table.columns.len() as u32);
+        let id = self.table.clustered.is_none().then_some(behind);
+        let part = self.table.partitions.is_some().then_some(behind + 1);
+        (first..behind).chain(id).chain(part)
     }
 }
 
@@ -97,8 +99,7 @@ impl Builder<'_> {
         match block.rels.iter().find(|r| r.first == first).map(|r| &r.kind) {
             Some(RelKind::Base(slot)) => {
                 let table = self.arena.tables[*slot as usize].table.clone();
-                let width = table.columns.len() as u32 + u32::from(table.clustered.is_none());
-                Ok(Target { slot: *slot, table, first, width })
+                Ok(Target { slot: *slot, table, first })
             }
             _ => Err(SqlError::internal("a target is no table of the statement")),
         }

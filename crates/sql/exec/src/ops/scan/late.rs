@@ -33,7 +33,7 @@ impl Late {
         let plain = matches!(access, Access::Full)
             && !scan.covering
             && scan.lock.strength == LockStrength::None
-            && !scan.columns.contains(&ROW_ID);
+            && scan.columns.iter().all(|c| *c < ROW_ID);
         let mut early = vec![false; scan.columns.len()];
         let deep = filter.any(&mut |e| match &e.kind {
             ExprKind::Column(n) => match early.get_mut(*n as usize) {

@@ -17,7 +17,7 @@ pub(super) struct MembersScan<'p> {
     plan: &'p MembersAccess,
     scan: &'p TableScan,
     types: &'p [SqlType],
-    part: Option<&'p Table>,
+    part: Option<(u32, &'p Table)>,
     /// Walks the index.
     by_index: TreeScan<'p>,
     /// All rows, where the index does not tell.
@@ -31,7 +31,7 @@ impl<'p> MembersScan<'p> {
     }
 
     /// The scan of one part of the table.
-    pub(super) fn of_part(self, part: &'p Table) -> Self {
+    pub(super) fn of_part(self, part: (u32, &'p Table)) -> Self {
         MembersScan { part: Some(part), by_index: self.by_index.of_part(part), ..self }
     }
 

@@ -69,7 +69,7 @@ impl<'p> MergeScan<'p> {
     }
 
     /// The scan of one part of the table.
-    pub(super) fn of_part(mut self, part: &'p Table) -> Self {
+    pub(super) fn of_part(mut self, part: (u32, &'p Table)) -> Self {
         self.reader.part = Some(part);
         self
     }

@@ -38,7 +38,7 @@ pub(super) fn build<'p>(scan: &'p TableScan, how: &'p PartScan, types: &'p [SqlT
 }
 
 /// A part's scan.
-fn of_part<'p>(scan: &'p TableScan, part: &'p Table, types: &'p [SqlType]) -> Result<BoxedOperator<'p>> {
+fn of_part<'p>(scan: &'p TableScan, part: (u32, &'p Table), types: &'p [SqlType]) -> Result<BoxedOperator<'p>> {
     Ok(match &scan.access {
         Access::Virtual { .. } => return Err(SqlError::internal("a virtual table with parts")),
         Access::Merge { kind, parts } => Box::new(merge::MergeScan::new(scan, *kind, parts, types).of_part(part)),
@@ -70,7 +70,7 @@ impl<'p> PartsScan<'p> {
         let Some(number) = self.left.pop() else { return Ok(false) };
         let table = self.table(cx);
         if self.open.as_ref().is_none_or(|(n, _)| *n != number) {
-            self.open = Some((number, of_part(self.scan, table.part(number)?, self.types)?));
+            self.open = Some((number, of_part(self.scan, (number, table.part(number)?), self.types)?));
         }
         if let Some((_, operator)) = &mut self.open {
             operator.open(cx)?;
@@ -214,7 +214,7 @@ impl<'p> Operator<'p> for Merged<'p> {
         let table = self.parts.table(cx);
         while let Some(number) = self.parts.left.pop() {
             let (scan, types) = (self.parts.scan, self.parts.types);
-            let mut part = TreeScan::new(scan, &scan.access, types).of_part(table.part(number)?).with_keys();
+            let mut part = TreeScan::new(scan, &scan.access, types).of_part((number, table.part(number)?)).with_keys();
             part.open(cx)?;
             if let Some(rows) = self.parts.want {
                 part.want(rows);

@@ -54,7 +54,7 @@ impl<'p> SkipScan<'p> {
     }
 
     /// The scan of one part of the table.
-    pub(super) fn of_part(mut self, part: &'p Table) -> Self {
+    pub(super) fn of_part(mut self, part: (u32, &'p Table)) -> Self {
         self.reader.part = Some(part);
         self
     }

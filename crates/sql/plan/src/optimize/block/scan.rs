@@ -9,7 +9,7 @@ use crate::optimize::access::Path;
 use crate::optimize::build::{Builder, Node};
 use crate::optimize::relset::RelSet;
 use crate::options::Passes;
-use crate::physical::{Access, Op, PartFilter, PartScan, ROW_ID, Ranges, ScanExplain, SkipTake, TableScan};
+use crate::physical::{Access, Op, PartFilter, PartScan, ROW_ID, ROW_PART, Ranges, ScanExplain, SkipTake, TableScan};
 use gannet_types::{Result, SqlError};
 
 impl Builder<'_> {
@@ -35,8 +35,7 @@ impl Builder<'_> {
         };
         let possible = base.possible(RelSet(u64::MAX), &groups);
         let examined = path.examined;
-        let schema: Vec<ColId> =
-            columns.iter().map(|c| if *c == ROW_ID { rel.first + rel.width - 1 } else { rel.first + c }).collect();
+        let schema: Vec<ColId> = columns.iter().map(|c| rel.first + place(*c, &table)).collect();
         let mut access = path.access.clone();
         access.for_each_value_mut_result(&mut |e| self.lower_in_place(e, &[]))?;
         let covers_all = path.index == table.clustered || path.covering;
@@ -142,6 +141,15 @@ impl Builder<'_> {
             Label::Derived { alias, name, .. } => format!("{alias}.{name}"),
             Label::Computed => "func".into(),
         }
+    }
+}
+
+/// The place of a column among those of its relation.
+fn place(column: u32, table: &gannet_schema::Table) -> u32 {
+    match column {
+        ROW_ID => table.columns.len() as u32,
+        ROW_PART => table.columns.len() as u32 + 1,
+        column => column,
     }
 }
 
