@@ -43,6 +43,10 @@ pub(super) struct Table {
     pub(super) indexed: bool,
     /// It has the column `extra`.
     pub(super) extra: bool,
+    /// How many parts it has, 0: none. It has no full-text index then.
+    pub(super) parts: u64,
+    /// It has the full-text index `w`.
+    pub(super) searched: bool,
     pub(super) rows: BTreeMap<u64, Row>,
 }
 
@@ -140,11 +144,21 @@ impl Client {
 
     fn create(&mut self, random: &mut Random) -> Work {
         let (name, indexed, extra) = (self.new_name(), random.below(2) == 0, random.below(3) == 0);
+        let (parts, searched) = match random.below(3) {
+            0 => (0, false),
+            1 => (1 + random.below(5), false),
+            _ => (0, true),
+        };
         let index = if indexed { ", KEY k (k)" } else { "" };
         let more = if extra { ", extra INT NOT NULL DEFAULT 7" } else { "" };
-        let sql =
-            format!("CREATE TABLE crash.{name} (id INT PRIMARY KEY, k INT NOT NULL, pad TEXT NOT NULL{more}{index})");
-        self.definition(sql, false, |all| drop(all.insert(name, Table { indexed, extra, rows: BTreeMap::new() })))
+        let words = if searched { ", FULLTEXT KEY w (w)" } else { "" };
+        let by = if parts > 0 { format!(" PARTITION BY HASH (id) PARTITIONS {parts}") } else { String::new() };
+        let sql = format!(
+            "CREATE TABLE crash.{name} (id INT PRIMARY KEY, k INT NOT NULL, w VARCHAR(60) NOT NULL, \
+             pad TEXT NOT NULL{more}{index}{words}){by}"
+        );
+        let table = Table { indexed, extra, parts, searched, rows: BTreeMap::new() };
+        self.definition(sql, false, |all| drop(all.insert(name, table)))
     }
 
     fn give_up(&self, name: String, random: &mut Random) -> Work {
@@ -178,17 +192,9 @@ impl Client {
     }
 
     fn alter(&self, name: String, random: &mut Random) -> Work {
-        let table = &self.known[&name];
-        let (change, index, extra) = match random.below(3) {
-            0 if table.indexed => ("DROP INDEX k", false, table.extra),
-            0 => ("ADD INDEX k (k)", true, table.extra),
-            1 if table.extra => ("DROP COLUMN extra", table.indexed, false),
-            1 => ("ADD COLUMN extra INT NOT NULL DEFAULT 7", table.indexed, true),
-            _ => ("ENGINE = InnoDB", table.indexed, table.extra),
-        };
-        self.definition(format!("ALTER TABLE crash.{name} {change}"), false, |all| {
-            all.entry(name).and_modify(|t| (t.indexed, t.extra) = (index, extra));
-        })
+        let mut table = self.known[&name].clone();
+        let change = alteration(&mut table, random);
+        self.definition(format!("ALTER TABLE crash.{name} {change}"), false, |all| drop(all.insert(name, table)))
     }
 
     /// Some changes of one table or two. One of six is rolled back.
@@ -224,6 +230,52 @@ impl Party for Client {
     }
 }
 
+/// An ALTER TABLE, and what it makes of the table.
+fn alteration(table: &mut Table, random: &mut Random) -> String {
+    let parts = 1 + random.below(6);
+    match random.below(5) {
+        0 => {
+            table.indexed = !table.indexed;
+            if table.indexed { "ADD INDEX k (k)" } else { "DROP INDEX k" }.to_owned()
+        }
+        1 => {
+            table.extra = !table.extra;
+            if table.extra { "ADD COLUMN extra INT NOT NULL DEFAULT 7" } else { "DROP COLUMN extra" }.to_owned()
+        }
+        2 | 3 if table.searched => {
+            table.searched = false;
+            "DROP INDEX w".to_owned()
+        }
+        2 if table.parts == 0 => {
+            table.searched = true;
+            "ADD FULLTEXT INDEX w (w)".to_owned()
+        }
+        2 | 3 => match (random.below(5), table.parts) {
+            (0, 1..) => {
+                table.parts = 0;
+                "REMOVE PARTITIONING".to_owned()
+            }
+            (1, 2..) => {
+                table.parts -= 1;
+                "COALESCE PARTITION 1".to_owned()
+            }
+            (2, 1..) => {
+                table.parts += parts;
+                format!("ADD PARTITION PARTITIONS {parts}")
+            }
+            (3, 1..) => "REBUILD PARTITION ALL".to_owned(),
+            _ => {
+                table.parts = parts;
+                format!("PARTITION BY HASH (id) PARTITIONS {parts}")
+            }
+        },
+        _ => "ENGINE = InnoDB".to_owned(),
+    }
+}
+
+/// The words of a row, of its columns as they are where this stands.
+pub(super) const WORDS: &str = "CONCAT('row', id, ' value', k, ' group', k % 10)";
+
 fn change(name: &str, table: &mut Table, random: &mut Random) -> String {
     let (id, k) = (random.below(ROWS), random.below(1000));
     let length = if random.below(20) == 0 { 20_000 + random.below(20_000) } else { random.below(2500) };
@@ -238,15 +290,15 @@ fn change(name: &str, table: &mut Table, random: &mut Random) -> String {
             let (from, to) = (id.saturating_sub(30), id);
             let hit = table.rows.range_mut(from..=to);
             hit.for_each(|(_, row)| row.0 += 1);
-            format!("UPDATE crash.{name} SET k = k + 1 WHERE id BETWEEN {from} AND {to}")
+            format!("UPDATE crash.{name} SET k = k + 1, w = {WORDS} WHERE id BETWEEN {from} AND {to}")
         }
         _ if there => {
             table.rows.insert(id, (k, length));
-            format!("UPDATE crash.{name} SET k = {k}, pad = {pad} WHERE id = {id}")
+            format!("UPDATE crash.{name} SET k = {k}, w = {WORDS}, pad = {pad} WHERE id = {id}")
         }
         _ => {
             table.rows.insert(id, (k, length));
-            format!("INSERT INTO crash.{name} (id, k, pad) VALUES ({id}, {k}, {pad})")
+            format!("INSERT INTO crash.{name} (id, k, w, pad) VALUES ({id}, {k}, {WORDS}, {pad})")
         }
     }
 }

@@ -5,7 +5,8 @@
 //! (rows, indexes, columns, names), waits until the data file takes no more blocks than it says, lets the clients go
 //! on, kills the server, and runs `gannet check` with a time limit. Its kinds:
 //!
-//! - `definitions`: CREATE, ALTER, DROP, RENAME and TRUNCATE beside transactions;
+//! - `definitions`: CREATE, ALTER, DROP, RENAME and TRUNCATE beside transactions, on tables with parts, with a
+//!   full-text index, and plain ones;
 //! - `recovery`: the same, and the next starts are killed too, some of them before the server answers;
 //! - `full-disk`: the same on a small file system of its own (needs the right to mount), which fills up;
 //! - `builds`: tables that are filled and rebuilt, indexes that are built, also two at once, under KILL and DROP;

@@ -5,7 +5,7 @@ use gannet_wire::client::Connection;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
-use super::ledger::{Client, Table, Tables};
+use super::ledger::{Client, Table, Tables, WORDS};
 use super::server::Disk;
 
 /// How long the server has to give back what it does not use.
@@ -46,6 +46,14 @@ fn table(db: &mut Connection, name: &str) -> Result<Table, String> {
     let mut table = Table {
         indexed: indexes.iter().any(|i| i[2] == "k"),
         extra: columns.iter().any(|c| c[0] == "extra"),
+        searched: indexes.iter().any(|i| i[2] == "w"),
+        parts: number(
+            db,
+            &format!(
+                "SELECT COUNT(PARTITION_NAME) FROM information_schema.PARTITIONS \
+                 WHERE TABLE_SCHEMA = 'crash' AND TABLE_NAME = '{name}'"
+            ),
+        )?,
         ..Table::default()
     };
     let whole = "pad = REPEAT(CHAR(97 + id % 26), LENGTH(pad))";
@@ -63,6 +71,7 @@ fn table(db: &mut Connection, name: &str) -> Result<Table, String> {
             return Err(format!("{name}: by row {by_row:?}, by index {by_index:?}"));
         }
     }
+    words(db, name, &table)?;
     if table.extra && number(db, &format!("SELECT COUNT(*) FROM crash.{name} WHERE extra <> 7"))? != 0 {
         return Err(format!("{name}: a column has lost its default"));
     }
@@ -74,6 +83,26 @@ fn table(db: &mut Connection, name: &str) -> Result<Table, String> {
     }
 }
 
+/// Each row has the words that it was given; where they are indexed, a search finds those rows and no others.
+fn words(db: &mut Connection, name: &str, table: &Table) -> Result<(), String> {
+    let wrong = number(db, &format!("SELECT COUNT(*) FROM crash.{name} WHERE w <> {WORDS}"))?;
+    if wrong != 0 {
+        return Err(format!("{name}: {wrong} rows have other words than they were given"));
+    }
+    let groups = (0..10).map(|n| format!("group{n}"));
+    let one = table.rows.iter().step_by(17).flat_map(|(id, row)| [format!("row{id}"), format!("value{}", row.0)]);
+    for word in groups.chain(one).filter(|_| table.searched) {
+        let found =
+            format!("SELECT id FROM crash.{name} WHERE MATCH (w) AGAINST ('+{word}' IN BOOLEAN MODE) ORDER BY id");
+        let there = format!("SELECT id FROM crash.{name} WHERE CONCAT(' ', w, ' ') LIKE '% {word} %' ORDER BY id");
+        let (found, there) = (rows(db, &found)?, rows(db, &there)?);
+        if found != there {
+            return Err(format!("{name}: a search of {word} finds {found:?}, and {there:?} have it"));
+        }
+    }
+    Ok(())
+}
+
 fn difference(client: &Client, there: &Tables) -> String {
     let mut text = format!("client {}: neither what was acknowledged nor what was in flight is there", client.number);
     let flight = client.in_flight.as_ref().unwrap_or(&client.known);
@@ -83,7 +112,7 @@ fn difference(client: &Client, there: &Tables) -> String {
         if all[2] == all[0] && all[2] == all[1] {
             continue;
         }
-        let short = |t: Option<&Table>| t.map(|t| (t.indexed, t.extra, t.rows.len()));
+        let short = |t: Option<&Table>| t.map(|t| (t.indexed, t.extra, t.parts, t.searched, t.rows.len()));
         text +=
             &format!("\n{name}: known {:?}, in flight {:?}, there {:?}", short(all[0]), short(all[1]), short(all[2]));
         if let [Some(known), Some(flight), Some(there)] = all {

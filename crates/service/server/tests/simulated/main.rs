@@ -97,6 +97,8 @@ struct Oracle {
     history: BTreeMap<u64, Vec<(u64, Option<i64>)>>,
     /// By client: tables beside ([`tables`]).
     tables: BTreeMap<u64, tables::Known>,
+    /// The table of rows has a full-text index.
+    searched: bool,
     next: u64,
     told: u64,
     /// Statements of [`tables`] acknowledged.
@@ -186,10 +188,14 @@ fn up() -> Server {
     Server::start_simulated(o).unwrap_or_else(|e| panic!("the server does not start: {e}"))
 }
 
-/// Under every other seed the rows are in several parts.
+/// Under every other seed the rows are in several parts, under the others they have words that are searched.
 fn prepare(db: &mut Connection, seed: u64) {
-    let parts = if seed.is_multiple_of(2) { "" } else { " PARTITION BY HASH (id) PARTITIONS 3" };
-    let rows = "CREATE TABLE IF NOT EXISTS s.r (id INT PRIMARY KEY, v BIGINT NOT NULL, pad VARCHAR(400), KEY (v))";
+    let parts = if is_searched(seed) { "" } else { " PARTITION BY HASH (id) PARTITIONS 3" };
+    let words = if is_searched(seed) { ", FULLTEXT (w)" } else { "" };
+    let rows = format!(
+        "CREATE TABLE IF NOT EXISTS s.r (id INT PRIMARY KEY, v BIGINT NOT NULL, pad VARCHAR(400), KEY (v), w VARCHAR(60) \
+         AS (CONCAT('row', id, ' value', v, ' group', v DIV 100000 % 5)) STORED INVISIBLE{words})"
+    );
     for sql in [
         "CREATE DATABASE IF NOT EXISTS s",
         "CREATE TABLE IF NOT EXISTS s.tags (tag BIGINT PRIMARY KEY)",
@@ -207,6 +213,17 @@ fn prepare(db: &mut Connection, seed: u64) {
     }
 }
 
+fn is_searched(seed: u64) -> bool {
+    seed.is_multiple_of(2)
+}
+
+/// What a search of a group's word finds, and what a look at the rows does.
+fn searches(group: u64) -> String {
+    let of = |found: &str| format!("SELECT COUNT(*), COALESCE(SUM(id), 0) FROM s.r WHERE {found}");
+    let search = of(&format!("MATCH (w) AGAINST ('+group{group}' IN BOOLEAN MODE)"));
+    format!("{search} UNION ALL {}", of(&format!("w LIKE '%group{group}'")))
+}
+
 fn verify(db: &mut Connection, oracle: &Shared) {
     let number = |cell: &String| cell.parse::<i64>().expect("a number");
     let tags: BTreeSet<u64> = texts(db, "SELECT tag FROM s.tags").iter().map(|r| number(&r[0]) as u64).collect();
@@ -214,6 +231,16 @@ fn verify(db: &mut Connection, oracle: &Shared) {
         texts(db, "SELECT id, v FROM s.r ORDER BY id").iter().map(|r| (number(&r[0]) as u64, number(&r[1]))).collect();
     let want: Vec<(u64, i64)> = oracle.lock().unwrap().settle(&tags).into_iter().collect();
     assert_eq!(rows, want, "the table is not what the surviving transactions made of it");
+    if oracle.lock().unwrap().searched {
+        for group in 0..5 {
+            let both = texts(db, &searches(group));
+            assert_eq!(both[0], both[1], "a search of group{group} finds other rows than have it");
+        }
+        for (id, v) in rows.iter().step_by(3) {
+            let sql = format!("SELECT id FROM s.r WHERE MATCH (w) AGAINST ('+row{id} +value{v}' IN BOOLEAN MODE)");
+            assert_eq!(texts(db, &sql), [[id.to_string()]], "{sql}");
+        }
+    }
     let mirror = texts(db, "SELECT id, v FROM s.mirror ORDER BY id");
     assert_eq!(mirror, texts(db, "SELECT id, v FROM s.r ORDER BY id"), "the triggers' table is another");
     tables::verify(db, oracle);
@@ -231,6 +258,7 @@ fn transaction(db: &mut Connection, oracle: &Shared, rnd: &mut impl FnMut(u64) -
         o.fates.insert(tag, Fate::Gone);
         tag
     };
+    let searched = oracle.lock().unwrap().searched;
     let level = ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"][rnd(3) as usize];
     let mut query = |sql: &str| {
         oracle.lock().unwrap().statements += 1;
@@ -286,6 +314,10 @@ fn transaction(db: &mut Connection, oracle: &Shared, rnd: &mut impl FnMut(u64) -
                     "SELECT COUNT(*), SUM(v) FROM s.r UNION ALL SELECT COUNT(*), SUM(v) FROM s.r FORCE INDEX (v) WHERE v >= 0",
                 )?;
                 assert!(level == "READ COMMITTED" || sums[0] == sums[1], "rows and index differ: {sums:?}");
+                if searched {
+                    let both = query(&searches(rnd(5)))?;
+                    assert!(level == "READ COMMITTED" || both[0] == both[1], "rows and search differ: {both:?}");
+                }
             }
         }
         Ok(())
@@ -379,7 +411,8 @@ fn client(server: &Server, oracle: &Shared, trouble: Trouble, seed: u64, n: u64)
 fn live(seed: u64, trouble: Trouble, disk: &SimDisk, oracle: &Arc<Mutex<Oracle>>) {
     let server = Arc::new(up());
     let mut db = connect(&server, u64::MAX, false).expect("root connects");
-    prepare(&mut db, seed);
+    // All lives of a store have one kind of table.
+    prepare(&mut db, seed / 10);
     verify(&mut db, oracle);
     drop(db);
     match trouble {
@@ -452,7 +485,7 @@ fn run(seed: u64, tally: &mut Tally) {
 
 fn run_on(disk: &SimDisk, seed: u64, tally: &mut Tally) {
     disk.set_faults(FAULTS);
-    let oracle = Arc::new(Mutex::new(Oracle::default()));
+    let oracle = Arc::new(Mutex::new(Oracle { searched: is_searched(seed), ..Oracle::default() }));
     let mut rnd = rng(seed);
     let steps = number("GANNET_STEPS");
     for round in 0..3 {
