@@ -265,6 +265,7 @@ pub(crate) fn purge_binary_logs(session: &mut Session, to: Option<&str>, before:
     }
     let before = before.map(|e| session.evaluate(e)).transpose()?;
     let Some(log) = session.server.binlog().cloned() else { return Ok(Done::default()) };
+    log.catch_up(&session.server.engine);
     let (files, _) = log.state();
     let upto = match (to, before) {
         (Some(name), _) => {
