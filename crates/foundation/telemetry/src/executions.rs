@@ -272,6 +272,11 @@ impl Default for Simple {
 }
 
 impl Simple {
+    /// How long they took: all, the least and the most.
+    pub fn times_ns(&self) -> (u64, u64, u64) {
+        (self.total_ns, self.min_ns, self.max_ns)
+    }
+
     /// Adds an execution, of which [`Execution::rare`] is passed over.
     #[inline]
     pub fn add(&mut self, e: &Execution) {

@@ -8,9 +8,9 @@
 
 use crate::activity::Activity;
 use crate::event_names;
-use crate::history::{Ended, History, Owing, Running};
+use crate::history::{Ended, History, Owes, Owing, Running};
 use crate::instances::{ByText, Instance, Instances, Rounds, Used};
-use crate::transacted::{self, Forgotten, KEPT, Transacted, Transactions};
+use crate::transacted::{self, Forgotten, KEPT, Timed, Transacted, Transactions};
 use crate::waited::SessionWaits;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
@@ -139,14 +139,6 @@ pub struct SessionDeeds {
     pub waits: SessionWaits,
 }
 
-/// Statements that come one behind the other and are added to the same.
-#[derive(Clone, Copy, Default)]
-struct Alike {
-    kind: u16,
-    which: u64,
-    sums: Simple,
-}
-
 impl SessionDeeds {
     /// Its cells for a kind, if it has some.
     #[inline]
@@ -187,37 +179,20 @@ impl SessionDeeds {
     #[inline(never)]
     pub(crate) fn settle(&self) {
         let prepared = self.prepared.lock();
-        let (mut alike, mut transactions) = (Alike::default(), Transactions::default());
-        for Owing { owes, which, execution } in self.history.owing() {
-            if let Some(alone) = owes.alone {
-                transactions.add_alone(alone, execution.latency_ns);
+        let of_some = |owes: Owes, which, sums: &Simple| {
+            match self.with_kind(Kind(owes.kind)) {
+                Some(cells) => cells.add_simple(sums),
+                None => self.others.lock().entry(Kind(owes.kind)).or_default().add(&(*sums).into()),
             }
-            if execution.rare.is_some() {
-                self.add(Kind(owes.kind), &execution);
-                self.cells_of(&prepared, which).iter().for_each(|cells| cells.add_owned(&execution));
-                continue;
-            }
-            if (owes.kind, which) != (alike.kind, alike.which) {
-                self.add_alike(&prepared, &alike);
-                alike = Alike { kind: owes.kind, which, sums: Simple::default() };
-            }
-            alike.sums.add(&execution);
-        }
-        self.add_alike(&prepared, &alike);
-        self.transacted.sum_all(&transactions);
-        self.history.is_settled();
-    }
-
-    fn add_alike(&self, prepared: &ByText, alike: &Alike) {
-        let Alike { kind, which, sums } = alike;
-        if sums.count == 0 {
-            return;
-        }
-        match self.with_kind(Kind(*kind)) {
-            Some(cells) => cells.add_simple(sums),
-            None => self.others.lock().entry(Kind(*kind)).or_default().add(&(*sums).into()),
-        }
-        self.cells_of(prepared, *which).iter().for_each(|cells| cells.add_simple(sums));
+            self.cells_of(&prepared, which).iter().for_each(|cells| cells.add_simple(sums));
+            owes.alone.iter().for_each(|alone| self.transacted.sum_alone(*alone, &Timed::of(sums)));
+        };
+        let of_one = |Owing { owes, which, execution }: Owing| {
+            self.add(Kind(owes.kind), &execution);
+            self.cells_of(&prepared, which).iter().for_each(|cells| cells.add_owned(&execution));
+            owes.alone.iter().for_each(|alone| self.transacted.sum_alone(*alone, &Timed::one(execution.latency_ns)));
+        };
+        self.history.settle(of_some, of_one);
     }
 
     /// Those of a prepared statement that is there still.

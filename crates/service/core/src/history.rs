@@ -14,7 +14,7 @@ use gannet_base::Sequence;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use gannet_parser::{LexMode, digest};
-use gannet_telemetry::{DigestKey, Execution, Rare, WorkCells};
+use gannet_telemetry::{DigestKey, Execution, Rare, Simple, WorkCells};
 use gannet_types::ErrorCode;
 use std::collections::VecDeque;
 use std::sync::OnceLock;
@@ -253,6 +253,13 @@ const ALONE: u32 = 6;
 const COMMAND: u32 = 12;
 const _: () = assert!(ALONE + Alone::BITS <= COMMAND && (Activity::Other as u64) < 1 << (16 - COMMAND));
 
+/// The bits that say to which sums.
+const OWED: u64 = 0xffff << 16 | OWES | ((1 << Alone::BITS) - 1) << ALONE;
+
+fn owes_of(kind: u64) -> Owes {
+    Owes { kind: (kind >> 16) as u16, alone: alone_of(kind) }
+}
+
 fn alone_of(kind: u64) -> Option<Alone> {
     Alone::of_bits(kind >> ALONE & ((1 << Alone::BITS) - 1))
 }
@@ -303,7 +310,7 @@ impl Place {
             let kind = self.kind.load(Relaxed);
             let owes = kind & OWES != 0 && self.number(at) == number;
             owes.then(|| Owing {
-                owes: Owes { kind: (kind >> 16) as u16, alone: alone_of(kind) },
+                owes: owes_of(kind),
                 which: self.which.load(Relaxed),
                 execution: self.execution(kind),
             })
@@ -375,9 +382,37 @@ impl History {
         })
     }
 
-    /// Nothing is owed any more.
-    pub(crate) fn is_settled(&self) {
-        self.settled.store(self.count.load(Relaxed), Relaxed);
+    /// Tells `of_some` what statements owe that come one behind the other and owe to the same sums, and `of_one`
+    /// of each that did more than a [`Simple`] holds. Nothing is owed any more then. By the session alone, which
+    /// writes no place meanwhile.
+    #[inline]
+    pub(crate) fn settle(&self, mut of_some: impl FnMut(Owes, u64, &Simple), mut of_one: impl FnMut(Owing)) {
+        let places = self.places.get().map_or(&[][..], |places| &places[..]);
+        let count = self.count.load(Relaxed);
+        let (mut owed, mut owed_to, mut sums) = (0, 0, Simple::default());
+        for before in self.settled.load(Relaxed)..count {
+            let Some(place) = places.get((before % KEPT as u64) as usize) else { break };
+            let (kind, which) = (place.kind.load(Relaxed), place.which.load(Relaxed));
+            if kind & OWES == 0 {
+                continue;
+            }
+            let execution = place.execution(kind);
+            if execution.rare.is_some() {
+                of_one(Owing { owes: owes_of(kind), which, execution });
+                continue;
+            }
+            if (kind & OWED, which) != (owed, owed_to) {
+                if sums.count > 0 {
+                    of_some(owes_of(owed), owed_to, &sums);
+                }
+                (owed, owed_to, sums) = (kind & OWED, which, Simple::default());
+            }
+            sums.add(&execution);
+        }
+        if sums.count > 0 {
+            of_some(owes_of(owed), owed_to, &sums);
+        }
+        self.settled.store(count, Relaxed);
     }
 
     /// The statements in the places that were transactions, the oldest first. One that its session is writing over is

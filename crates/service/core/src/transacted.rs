@@ -7,6 +7,7 @@ use gannet_base::Sequence;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use gannet_engine::Isolation;
+use gannet_telemetry::Simple;
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
@@ -36,6 +37,12 @@ impl Timed {
     #[inline]
     pub(crate) fn one(ns: u64) -> Timed {
         Timed { count: 1, total_ns: ns, min_ns: ns, max_ns: ns }
+    }
+
+    /// Those that were these statements.
+    pub(crate) fn of(statements: &Simple) -> Timed {
+        let (total_ns, min_ns, max_ns) = statements.times_ns();
+        Timed { count: statements.count, total_ns, min_ns, max_ns }
     }
 
     /// Adds those of others.
@@ -262,13 +269,10 @@ impl Transacted {
         self.sums[usize::from(ended.how.0 & READ_ONLY != 0)].add(&Timed::one(ended.latency_ns));
     }
 
-    /// The same of several.
-    pub(crate) fn sum_all(&self, some: &Transactions) {
-        for (cells, timed) in self.sums.iter().zip([&some.read_write, &some.read_only]) {
-            if timed.count > 0 {
-                cells.add(timed);
-            }
-        }
+    /// The same of some that were statements.
+    #[inline]
+    pub(crate) fn sum_alone(&self, alone: Alone, timed: &Timed) {
+        self.sums[usize::from(alone.is_read_only())].add(timed);
     }
 
     /// Keeps one that has ended.
