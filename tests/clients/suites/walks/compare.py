@@ -13,6 +13,8 @@ def load(directory):
     met, told = {}, {}
     for line in open(f'{directory}/walk.jsonl'):
         one = json.loads(line)
+        # Each side has a server and a directory of its own.
+        one['name'] = re.sub(r'127\.0\.0\.1:\d+', 'SERVER', one['name'].replace(directory, 'DIRECTORY'))
         met[one['name']] = n = met.get(one['name'], 0) + 1
         told[one['name'] + (f' ({n})' if n > 1 else '')] = one
     return told
