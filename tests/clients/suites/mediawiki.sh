@@ -2,13 +2,8 @@
 # MediaWiki as Debian packages it, at the server and at a MariaDB: installer, imports, 150 maintenance programs, all special pages, searches,
 # all modules of its API, edits, moves, deletions, uploads. The walk is ours.
 . "$(dirname "$0")/suite.sh.inc"
-packages=(mediawiki php-cli php-mysql php-mbstring php-xml php-intl php-gd)
-dpkg -s "${packages[@]}" >/dev/null 2>&1 || {
-  apt-get update -qq >/dev/null
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >"$work/apt.log" 2>&1
-}
-need mysql mariadb-client
 . "$(dirname "$0")/beside.sh.inc"
+packages mediawiki php-cli php-mysql php-mbstring php-xml php-intl php-gd
 [ -d "$work/wiki" ] || cp -rL /usr/share/mediawiki "$work/wiki" 2>/dev/null || true
 rm -f "$work/wiki/LocalSettings.php"
 begin_peer
