@@ -57,6 +57,8 @@ const SCHEMA: &[&str] = &[
     "INSERT INTO a VALUES (1, 5), (2, 0), (3, 9)",
     "CREATE VIEW z AS SELECT * FROM p",
     "CREATE VIEW v AS SELECT z.name, k.id FROM z JOIN k ON k.p = z.id",
+    // What stands for z cannot be changed.
+    "CREATE VIEW b AS SELECT * FROM z WHERE id > 1 WITH CHECK OPTION",
     "CREATE PROCEDURE pr(x INT) BEGIN SELECT x; INSERT INTO nokey VALUES (x, ';'); END",
     "CREATE FUNCTION fn(x INT) RETURNS INT DETERMINISTIC RETURN x + 1",
     "CREATE TRIGGER tr BEFORE INSERT ON nokey FOR EACH ROW SET NEW.b = CONCAT(NEW.b, ';t')",
@@ -111,6 +113,7 @@ fn a_dump_comes_in_again() {
         for (sql, want) in [
             ("SELECT GROUP_CONCAT(name ORDER BY id SEPARATOR '|') FROM v", "zero|nl\n\\ 'q'"),
             ("SELECT fn(1)", "2"),
+            ("SELECT CHECK_OPTION FROM information_schema.VIEWS WHERE TABLE_SCHEMA = DATABASE() LIMIT 1", "CASCADED"),
             ("SELECT COUNT(*) FROM information_schema.EVENTS WHERE EVENT_SCHEMA = DATABASE()", "1"),
             ("SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE()", "1"),
             ("SELECT SUM(g) FROM k", "20"),

@@ -15,7 +15,7 @@ use crate::link::Link;
 use crate::mydumper;
 use crate::names::{literal, qualified, quoted};
 use crate::peer::{Peer, Session};
-use crate::plan::{Format, Plan, SchemaPlan, TablePlan};
+use crate::plan::{Format, Plan, SchemaPlan, TablePlan, ViewPlan};
 use crate::progress::{Counts, Progress};
 use crate::rows;
 use crate::script::{self, begins};
@@ -361,21 +361,12 @@ impl Loader<'_> {
                 self.main.run(|db| ledger.note(db, &step, true))?;
             }
         }
-        for schema in &plan.schemas {
-            let target = self.target(&schema.name);
-            for view in &schema.views {
-                let step = format!("view {target}.{}", view.name);
-                if self.ledger.is_done(&step) {
-                    continue;
-                }
-                self.script(&view.script, Some(&target), |_| true)?;
-                let ledger = self.ledger.clone();
-                self.main.run(|db| ledger.note(db, &step, true))?;
-            }
-            if self.options.programs {
+        self.views(plan)?;
+        if self.options.programs {
+            for schema in &plan.schemas {
+                let target = self.target(&schema.name);
                 for path in &schema.scripts {
-                    let set = |sql: &str| begins(sql, &["SET"]) || sql.contains("SET ") && sql.starts_with("/*!");
-                    self.script(path, Some(&target), |sql| set(sql) || is_program(sql, &["EVENT"]))?;
+                    self.script(path, Some(&target), |sql| sets(sql) || is_program(sql, &["EVENT"]))?;
                 }
             }
         }
@@ -388,6 +379,55 @@ impl Loader<'_> {
             self.script(path, None, |_| true)?;
         }
         Ok(())
+    }
+
+    /// The views. One that is refused may need another as it is, not what stands for it (CHECK OPTION needs a view that
+    /// can be changed): it is tried again behind the others, as long as there are fewer each time.
+    fn views(&mut self, plan: &Plan) -> Outcome<()> {
+        let all = plan.schemas.iter().flat_map(|s| s.views.iter().map(move |v| (&s.name, v)));
+        let mut left: Vec<(String, &ViewPlan)> = all.map(|(schema, view)| (self.target(schema), view)).collect();
+        let ledger = self.ledger.clone();
+        left.retain(|(target, view)| !ledger.is_done(&format!("view {target}.{}", view.name)));
+        while !left.is_empty() {
+            let (mut refused, mut first, tried) = (Vec::new(), None, left.len());
+            for (target, view) in left {
+                match self.view(&target, view) {
+                    Ok(()) => {
+                        let step = format!("view {target}.{}", view.name);
+                        self.main.run(|db| ledger.note(db, &step, true))?;
+                    }
+                    Err(e @ Fault::Refused { .. }) => {
+                        first.get_or_insert(e);
+                        refused.push((target, view));
+                    }
+                    Err(e) => return Err(e),
+                }
+            }
+            if let Some(e) = first.filter(|_| refused.len() == tried) {
+                return Err(e);
+            }
+            left = refused;
+        }
+        Ok(())
+    }
+
+    /// Makes a view. What its script sets is put back, also where the view is refused.
+    fn view(&mut self, schema: &str, view: &ViewPlan) -> Outcome<()> {
+        let statements = script::read(&view.script)?;
+        self.main.run(|db| {
+            db.run(&format!("USE {}", quoted(schema)))?;
+            for (i, s) in statements.iter().enumerate() {
+                let Err(e) = script::run(db, &view.script, s) else { continue };
+                if matches!(e, Fault::Refused { .. }) {
+                    statements[i + 1..]
+                        .iter()
+                        .filter(|s| sets(s.sql()))
+                        .try_for_each(|s| script::run(db, &view.script, s))?;
+                }
+                return Err(e);
+            }
+            Ok(())
+        })
     }
 
     /// Reads every table again, and compares with what the dump says.
@@ -467,6 +507,11 @@ fn is_program(sql: &str, kinds: &[&str]) -> bool {
     let verb = words.iter().find(|w| !w.starts_with(|c: char| c.is_ascii_digit()));
     verb.is_some_and(|v| ["CREATE", "DROP", "ALTER"].iter().any(|k| v.eq_ignore_ascii_case(k)))
         && words.iter().take(12).any(|w| kinds.iter().any(|k| w.eq_ignore_ascii_case(k)))
+}
+
+/// Sets variables.
+fn sets(sql: &str) -> bool {
+    begins(sql, &["SET"]) || sql.contains("SET ") && sql.starts_with("/*!")
 }
 
 fn creates_schema(sql: &str) -> bool {
