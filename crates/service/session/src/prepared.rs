@@ -341,7 +341,8 @@ fn plan_prepared(
     }
     // The first values may have other types than those that were thought of.
     let first = !std::mem::replace(&mut s.typed, types_hash != 0) && types_hash != 0;
-    if s.plan.as_ref().is_some_and(|p| !first || !p.plan.is_current()) {
+    // Nor is it told where nothing but the figures of its tables has moved.
+    if !first && s.plan.as_ref().is_some_and(|p| p.key != key) {
         count(Counter::ComStmtReprepare);
         s.instance().iter().for_each(|i| i.is_prepared_again(&session.server.registry.prepared));
     }
