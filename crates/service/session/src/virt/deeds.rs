@@ -82,10 +82,13 @@ fn n(n: u64) -> Value {
     Value::UInt(n)
 }
 
-/// COUNT and the four times.
+/// COUNT and the four times: sum, least, average, most. Others count on while these are read, one after the other: what
+/// they have added to some of them only does not put the average outside of the two.
 pub(super) fn timed(count: u64, total_ns: u64, min_ns: u64, max_ns: u64) -> [Value; 5] {
-    let least = if count == 0 { 0 } else { min_ns };
-    [n(count), ps(total_ns), ps(least), ps(total_ns.checked_div(count).unwrap_or(0)), ps(max_ns)]
+    let least = if count == 0 { 0 } else { min_ns.min(max_ns) };
+    let total = total_ns.max(max_ns);
+    let average = total.checked_div(count).unwrap_or(0).clamp(least, max_ns);
+    [n(count), ps(total), ps(least), ps(average), ps(max_ns)]
 }
 
 /// The columns of [`STATEMENT_SUMS`].
@@ -309,4 +312,24 @@ fn error_log(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
         ])?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sum, least, average and most of figures that were read while somebody added to them.
+    #[test]
+    fn averages_lie_between_the_ends() {
+        let of = |count, total, least, most| timed(count, total, least, most)[1..].to_vec();
+        let want = |times: [u64; 4]| times.map(ps).to_vec();
+        assert_eq!(of(3, 60, 10, 30), want([60, 10, 20, 30]));
+        // Counted, and its time is not there yet.
+        assert_eq!(of(2, 10, 10, 10), want([10, 10, 10, 10]));
+        assert_eq!(of(1, 0, u64::MAX, 0), want([0, 0, 0, 0]));
+        // Its time is there, and is not the longest yet; or it is the longest, and not in the sum.
+        assert_eq!(of(2, 110, 10, 10), want([110, 10, 10, 10]));
+        assert_eq!(of(2, 10, 10, 100), want([100, 10, 50, 100]));
+        assert_eq!(of(0, 0, u64::MAX, 0), want([0, 0, 0, 0]));
+    }
 }

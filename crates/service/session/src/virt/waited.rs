@@ -41,8 +41,7 @@ fn emit_waits(whose: &[Value], waits: &Waits, emit: Emit<'_>) -> Result<()> {
 /// Those of files, sockets and tables are the figures of the tables that have these alone.
 fn of_all(state: &mut State, _: &Equals<'_>, emit: Emit<'_>) -> Result<()> {
     for w in state.server.reports.waits.totals().iter().filter(|w| !w.wait.is_of_file()) {
-        let average = w.ns.checked_div(w.count).unwrap_or(0);
-        emit(&[text(w.wait.name()), Value::UInt(w.count), ps(w.ns), ps(w.least_ns), ps(average), ps(w.most_ns)])?;
+        emit(&[&[text(w.wait.name())], &timed(w.count, w.ns, w.least_ns, w.most_ns)[..]].concat())?;
     }
     objects::emit_file_waits(emit)?;
     sockets::emit_wait(state, emit)?;
