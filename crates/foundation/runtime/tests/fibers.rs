@@ -62,7 +62,7 @@ fn wakes_between_fibers_and_threads_are_not_lost() {
 fn timers_fire_in_order_and_races_with_wakes_are_harmless() {
     both(|workers| {
         let order = Arc::new(std::sync::Mutex::new(Vec::new()));
-        let sleepers: Vec<_> = [600u64, 20, 300]
+        let sleepers: Vec<_> = [1400u64, 20, 700]
             .map(|ms| {
                 let order = order.clone();
                 workers.run(move || {
@@ -73,7 +73,7 @@ fn timers_fire_in_order_and_races_with_wakes_are_harmless() {
             .into();
         sleepers.into_iter().for_each(|h| h.join().unwrap());
         // Far apart: on a busy machine the sleepers do not start at the same time.
-        assert_eq!(*order.lock().unwrap(), [20, 300, 600]);
+        assert_eq!(*order.lock().unwrap(), [20, 700, 1400]);
         // Deadlines and wakes at about the same time: every park ends, for either reason.
         let (woken, timed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let (tx, rx) = std::sync::mpsc::channel();
@@ -237,7 +237,7 @@ fn tasks_beside_run_on_the_other_workers() {
         assert!(ran[0] == own && ran[1] != own && ran[2] == own && ran[3] == ran[1]);
         // One that waits can be interrupted, and its task goes on.
         let task = workers.run(move || {
-            let slow = spawn_beside(1, "slow", || sleep(Duration::from_millis(300)) == Unpark::TimedOut);
+            let slow = spawn_beside(1, "slow", || sleep(Duration::from_millis(1500)) == Unpark::TimedOut);
             let seen = slow.wait(Wait::Parallel);
             (seen, slow.join().unwrap())
         });

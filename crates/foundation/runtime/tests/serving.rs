@@ -196,7 +196,7 @@ fn line(s: &mut TcpStream) -> String {
 }
 
 fn eventually(what: &str, f: impl Fn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(10);
+    let until = Instant::now() + Duration::from_secs(60);
     while !f() {
         assert!(Instant::now() < until, "{what}");
         std::thread::sleep(Duration::from_millis(1));
@@ -474,13 +474,13 @@ fn deadlines_and_sleeps() {
         let mut c = server.connect();
         let mut sleepers: Vec<_> = (0..20).map(|_| server.connect()).collect();
         let start = Instant::now();
-        sleepers.iter_mut().for_each(|s| s.write_all(b"sleep 50\n").unwrap());
+        sleepers.iter_mut().for_each(|s| s.write_all(b"sleep 500\n").unwrap());
         c.write_all(b"short\n").unwrap();
         assert_eq!(line(&mut c), "TimedOut");
         sleepers.iter_mut().for_each(|s| assert_eq!(line(s), "slept"));
         let took = start.elapsed();
         assert!(
-            took >= Duration::from_millis(50) && took < Duration::from_secs(2),
+            took >= Duration::from_millis(500) && took < Duration::from_secs(8),
             "they sleep side by side: {took:?}"
         );
         server.stop();
@@ -568,7 +568,7 @@ fn chaos() {
             let contexts = server.seen.contexts.lock().unwrap();
             contexts.iter().filter_map(|c| Some((c.waiting()?.0, c.pending()))).collect::<Vec<_>>()
         };
-        let until = Instant::now() + Duration::from_secs(10);
+        let until = Instant::now() + Duration::from_secs(60);
         while server.seen.closed.load(SeqCst) < 240 {
             assert!(Instant::now() < until, "{:?}: {} closed, {:?}", mode, server.seen.closed.load(SeqCst), stuck());
             std::thread::sleep(Duration::from_millis(1));

@@ -57,7 +57,7 @@ fn time_jumps() {
         ((now_ns() - t) / 1_000_000_000, (WallTime::now().micros() - u) / 1_000_000)
     });
     assert_eq!((virtual_s, unix), (86_400, 86_400));
-    assert!(real.elapsed() < Duration::from_secs(5));
+    assert!(real.elapsed() < Duration::from_secs(60));
 }
 
 #[test]

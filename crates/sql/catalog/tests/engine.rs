@@ -277,7 +277,7 @@ fn temporary_tables_leave_nothing() {
     let catalog = dir.open();
     assert!(catalog.snapshot().table("db", "t").is_some_and(|t| !t.temporary));
     assert_eq!(catalog.discard_left_over().unwrap(), 0);
-    let until = Instant::now() + std::time::Duration::from_secs(10);
+    let until = Instant::now() + std::time::Duration::from_secs(60);
     while trees.iter().any(|t| catalog.engine().tree(*t).is_ok()) {
         assert!(Instant::now() < until, "the trees are still there");
         std::thread::sleep(std::time::Duration::from_millis(10));

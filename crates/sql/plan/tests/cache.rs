@@ -138,7 +138,7 @@ fn workers_share_it() {
                 let mut state = w * 77 + 1;
                 let mut hits = 0u64;
                 // A busy machine may give a thread no time at all before the others are done.
-                let until = std::time::Instant::now() + Duration::from_secs(20);
+                let until = std::time::Instant::now() + Duration::from_secs(60);
                 while (!stop.load(Ordering::Relaxed) || hits == 0) && std::time::Instant::now() < until {
                     state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                     let shape = u128::from((state >> 33) % 300);

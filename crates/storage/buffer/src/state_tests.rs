@@ -35,15 +35,20 @@ fn who_waits_for_a_latch_is_counted_once_with_its_turns() {
         let after = counted();
         std::array::from_fn(|i| after[i] - before[i])
     };
-    // Others run beside, and may wait as well.
-    let [shared, turns, yields, ..]: [u64; 6] = waits(|word| {
+    // Others run beside, and may wait as well. The other thread has to come while the latch is held, and then waits: on a
+    // busy machine not the first time.
+    let waits = |which: usize, wait: fn(&StateWord)| -> [u64; 6] {
+        let seen = (0..100).map(|_| waits(wait)).find(|seen: &[u64; 6]| seen[which] > 0);
+        seen.expect("the other thread waits")
+    };
+    let [shared, turns, yields, ..] = waits(0, |word| {
         word.lock_shared().unwrap();
         word.unlock_shared();
     });
     assert!(shared >= 1 && turns > shared, "{shared} {turns}");
     // The latch was held for longer than a wait spins.
     assert!((1..=shared).contains(&yields), "{shared} {yields}");
-    let [.., exclusive, turns, yields]: [u64; 6] = waits(|word| {
+    let [.., exclusive, turns, yields] = waits(3, |word| {
         let version = word.lock_exclusive().unwrap();
         word.unlock_exclusive(version, false);
     });

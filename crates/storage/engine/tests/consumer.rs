@@ -267,7 +267,7 @@ fn what_nobody_reads_is_kept_within_bounds() {
     }
     let waited = Instant::now();
     while engine.status().log_retained_bytes < 20 << 20 {
-        assert!(waited.elapsed() < Duration::from_secs(30), "{:?}", engine.status());
+        assert!(waited.elapsed() < Duration::from_secs(60), "{:?}", engine.status());
         std::thread::sleep(Duration::from_millis(20));
     }
     sync(&engine);
@@ -292,7 +292,7 @@ fn what_nobody_reads_is_kept_within_bounds() {
     assert!(engine.consumers()[1].position.done.since(before) > 2_000_000);
     let waited = Instant::now();
     while engine.status().log_retained_bytes > 0 {
-        assert!(waited.elapsed() < Duration::from_secs(30), "{:?}", engine.status());
+        assert!(waited.elapsed() < Duration::from_secs(60), "{:?}", engine.status());
         assert!(kept.poll().unwrap().is_none());
         std::thread::sleep(Duration::from_millis(20));
     }

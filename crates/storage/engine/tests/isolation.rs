@@ -713,7 +713,7 @@ fn rows_at_hand_are_the_rows_of_the_scan() {
     put(&mut old, 600, &vec![7; 40_000]);
     old.commit().unwrap();
     // Once no more transactions come, those that have ended are everybody's.
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     let mut own = loop {
         let mut t = engine.begin(TxnOptions::default());
         if taken(&mut t, &tree, |_| false).1 > 0 {

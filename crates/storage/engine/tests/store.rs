@@ -139,7 +139,7 @@ fn trees_come_and_go_with_their_transactions() {
         let mut tries = 0;
         while engine.status().free_pages < before + 64 {
             tries += 1;
-            assert!(tries < 500, "the dropped tree's pages do not come back");
+            assert!(tries < 6000, "the dropped tree's pages do not come back");
             std::thread::sleep(Duration::from_millis(10));
         }
         kill(engine);
@@ -191,7 +191,7 @@ fn what_a_snapshot_held_is_given_back_to_the_file_system() {
             break;
         }
         tries += 1;
-        assert!(tries < 500, "{now:?}, {} pages on disk", blocks());
+        assert!(tries < 6000, "{now:?}, {} pages on disk", blocks());
         std::thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(engine.space().others.used, held.others.used);
@@ -1023,7 +1023,7 @@ fn dropping_a_damaged_tree_lets_what_is_unfinished_there_end() {
         damage(&dir, bad);
         let mut engine = open(&dir);
         let stuck = |engine: &Engine| {
-            for _ in 0..1000 {
+            for _ in 0..6000 {
                 let s = engine.status();
                 if s.recovering == s.stuck {
                     return s.stuck;
@@ -1057,7 +1057,7 @@ fn dropping_a_damaged_tree_lets_what_is_unfinished_there_end() {
         }
         let began = std::time::Instant::now();
         while engine.status().recovering > 0 {
-            assert!(began.elapsed() < Duration::from_secs(20), "{:?}", engine.status());
+            assert!(began.elapsed() < Duration::from_secs(60), "{:?}", engine.status());
             std::thread::sleep(Duration::from_millis(10));
         }
         // From here on everybody sees the end of the rollback.
@@ -1078,17 +1078,18 @@ fn a_held_checkpoint_stays_and_recovery_begins_there() {
         let engine = open(&dir);
         let tree = create(&engine, TreeKind::Row);
         engine.hold_checkpoint(true);
-        // A step that was under way ends.
-        std::thread::sleep(Duration::from_millis(300));
-        let held = engine.status();
-        for k in 0..300 {
-            put(&engine, &tree, k, format!("value {k}").as_bytes());
-        }
-        std::thread::sleep(Duration::from_millis(1500));
-        let now = engine.status();
-        assert_eq!(now.checkpoint_lsn, held.checkpoint_lsn);
-        assert_eq!(now.checkpoints, held.checkpoints);
-        assert!(now.log_lsn.since(held.log_lsn) > 300 * 50 && now.pool_dirty > 0);
+        let writes = || {
+            let held = engine.status();
+            for k in 0..300 {
+                put(&engine, &tree, k, format!("value {k}").as_bytes());
+            }
+            std::thread::sleep(Duration::from_millis(1500));
+            let now = engine.status();
+            assert!(now.log_lsn.since(held.log_lsn) > 300 * 50 && now.pool_dirty > 0);
+            now.checkpoint_lsn == held.checkpoint_lsn && now.checkpoints == held.checkpoints
+        };
+        // A step that was under way may have ended, once.
+        assert!(writes() || writes());
         let id = tree.id();
         kill(engine);
         id
@@ -1105,7 +1106,7 @@ fn a_held_checkpoint_stays_and_recovery_begins_there() {
             break steps;
         }
         tries += 1;
-        assert!(tries < 1000, "{steps:?}");
+        assert!(tries < 6000, "{steps:?}");
         std::thread::sleep(Duration::from_millis(10));
     };
     assert!(log.done > 300 * 50 && log.done == log.total && log.rate() > 0.0 && log.seconds > 0.0, "{log:?}");

@@ -11,7 +11,7 @@ use crate::Mode::{Exclusive, Shared};
 use crate::queue::PASS_NS;
 use crate::*;
 
-pub(crate) const LONG: Wait = Wait::For(Duration::from_secs(8));
+pub(crate) const LONG: Wait = Wait::For(Duration::from_secs(60));
 pub(crate) const SHORT: Wait = Wait::For(Duration::from_millis(30));
 const NEW: Granted = Granted { waited: false, before: None };
 
@@ -59,7 +59,7 @@ pub(crate) fn waited_for<'s>(
 pub(crate) fn until(condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {
-        assert!(start.elapsed() < Duration::from_secs(20), "it never happens");
+        assert!(start.elapsed() < Duration::from_secs(60), "it never happens");
         std::thread::yield_now();
     }
 }
@@ -137,8 +137,8 @@ fn giving_up_lets_those_behind_through() {
     let (_table, tree, o) = setup(3);
     std::thread::scope(|s| {
         let _ = o[0].lock_record(&tree, b"k", Shared, Wait::No).unwrap();
-        let writer =
-            waiting(s, &o[1], || o[1].lock_record(&tree, b"k", Exclusive, Wait::For(Duration::from_millis(300))));
+        // The reader has so much time to come behind it.
+        let writer = waiting(s, &o[1], || o[1].lock_record(&tree, b"k", Exclusive, Wait::For(Duration::from_secs(3))));
         let reader = waiting(s, &o[2], || o[2].lock_record(&tree, b"k", Shared, LONG));
         assert_eq!(writer.join().unwrap(), Err(LockError::Timeout));
         assert_eq!(reader.join().unwrap(), waited(None));
@@ -674,17 +674,21 @@ fn random_transactions_of_many_threads() {
     // Who is inside: exclusive sets the high part, shared counts in the low part.
     let state: Vec<_> = (0..KEYS).map(|_| AtomicU64::new(0)).collect();
     let (deadlocks, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    // One processor would run them one after the other: they begin together, and give it away while they hold locks.
+    let (begin, began) = (std::sync::Barrier::new(THREADS), Instant::now());
     const X: u64 = 1 << 32;
     std::thread::scope(|s| {
         for (t, o) in o.iter().enumerate() {
-            let (tree, state, deadlocks, done, table) = (&tree, &state, &deadlocks, &done, &table);
+            let (tree, state, deadlocks, done, table, begin) = (&tree, &state, &deadlocks, &done, &table, &begin);
             s.spawn(move || {
+                begin.wait();
                 let mut seed = t as u64 + 1;
                 let mut random = move |n: usize| {
                     seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                     (seed >> 33) as usize % n
                 };
-                for round in 0..1500u64 {
+                let met = || deadlocks.load(SeqCst) > 0 || began.elapsed() > Duration::from_secs(60);
+                for round in (0u64..).take_while(|round| *round < 1500 || !met()) {
                     let mut mine: [Option<Mode>; KEYS] = [None; KEYS];
                     o.set_trx(TrxId(round * THREADS as u64 + t as u64 + 1));
                     let mut ok = true;
@@ -705,6 +709,9 @@ fn random_transactions_of_many_threads() {
                                     let before = state[k].fetch_add(add, SeqCst);
                                     assert!(if add == X { before == 0 } else { before < X }, "{before:x}");
                                     mine[k] = now;
+                                }
+                                if random(8) == 0 {
+                                    std::thread::yield_now();
                                 }
                             }
                             Err(LockError::WouldWait) => {}

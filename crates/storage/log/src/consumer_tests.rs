@@ -99,7 +99,7 @@ fn a_consumer_keeps_the_log_through_restarts() {
     again.set_checkpoint(again.durable_lsn());
     let waited = Instant::now();
     while copy.segment_files().len() > files / 2 {
-        assert!(waited.elapsed() < Duration::from_secs(20), "nothing is recycled");
+        assert!(waited.elapsed() < Duration::from_secs(60), "nothing is recycled");
         std::thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(again.retained_bytes(), 0);
@@ -168,10 +168,12 @@ fn beyond_its_bound_a_consumer_brakes_writers() {
         assert!(waited.elapsed() < Duration::from_secs(60), "the writer is not let go");
         if behind >= 4 * MIB - 200_000 {
             // A few records later it stands still until something is let go.
-            std::thread::sleep(Duration::from_millis(300));
-            let tail = log.tail_lsn();
-            std::thread::sleep(Duration::from_millis(100));
-            assert_eq!(log.tail_lsn(), tail);
+            let mut tail = log.tail_lsn();
+            let stands = |_| {
+                std::thread::sleep(Duration::from_millis(300));
+                std::mem::replace(&mut tail, log.tail_lsn()) == log.tail_lsn()
+            };
+            assert!((0..100).any(stands), "it goes on");
             follow(&mut follower).unwrap();
             follower.retention().release_to(place(&follower)).unwrap();
         }

@@ -202,7 +202,7 @@ fn once_a_second_without_being_asked() {
     log.wait_commit(lsn).unwrap();
     let start = Instant::now();
     while log.durable_lsn() < lsn {
-        assert!(start.elapsed() < Duration::from_secs(5));
+        assert!(start.elapsed() < Duration::from_secs(60));
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -309,7 +309,7 @@ fn writers_without_a_checkpoint_are_slowed_then_held() {
         assert!(most <= log.usable_bytes() + body.len() as u64 + BLOCK, "age {most} of {}", log.usable_bytes());
         assert!(most >= log.usable_bytes() / 2, "the brake came too early: {most}");
     });
-    assert!(start.elapsed() < Duration::from_secs(20));
+    assert!(start.elapsed() < Duration::from_secs(60));
 }
 
 /// A log of a few small records, closed; with the LSNs.
@@ -497,7 +497,7 @@ fn capacity_grows_and_shrinks() {
     // Long segments of the greater capacity do not stay: they would leave less of the lesser one to use.
     while files() > 10 << 20 || log.usable_bytes() <= 2 << 20 {
         let usable = log.usable_bytes();
-        assert!(start.elapsed() < Duration::from_secs(5), "{} bytes are left, {usable} can be used", files());
+        assert!(start.elapsed() < Duration::from_secs(60), "{} bytes are left, {usable} can be used", files());
         std::thread::sleep(Duration::from_millis(10));
     }
     let error = log.set_capacity(1 << 50).unwrap_err();
@@ -680,16 +680,16 @@ fn a_full_log_is_waited_for_asleep() {
                 times.fetch_add(1, Ordering::Relaxed);
             }
         });
-        // It is stopped when nothing has come for a while.
-        let mut last = (0, Instant::now());
-        while last.1.elapsed() < Duration::from_millis(500) {
+        // It is stopped when nothing has come for a while, and the log is full: a disk that is slow stops it, too.
+        let (mut last, full) = ((0, Instant::now()), || log.age() > log.usable_bytes() / 4 * 3);
+        while last.1.elapsed() < Duration::from_millis(if full() { 500 } else { 60_000 }) {
             let now = times.load(Ordering::Relaxed);
             if now != last.0 {
                 last = (now, Instant::now());
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        let stopped = log.age() > log.usable_bytes() / 4 * 3 && !writer.is_finished();
+        let stopped = full() && !writer.is_finished();
         let waiting = log.core.space_waiters.lock().len();
         while !writer.is_finished() {
             log.set_checkpoint(log.durable_lsn());

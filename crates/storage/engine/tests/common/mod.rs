@@ -295,7 +295,7 @@ pub fn script(text: &str) {
         if let Some((name, expect)) = line.split_once("=>") {
             let s = sessions.get_mut(name.trim()).unwrap();
             assert!(s.pending, "{}: nothing is pending", at());
-            let got = s.results.recv_timeout(Duration::from_secs(30));
+            let got = s.results.recv_timeout(Duration::from_secs(60));
             s.pending = false;
             assert_eq!(got.as_deref(), Ok(expect.trim()), "{}", at());
             continue;
@@ -308,7 +308,7 @@ pub fn script(text: &str) {
         let s = sessions.entry(name.trim().into()).or_insert_with(|| session(&engine, &rows, &index));
         assert!(!s.pending, "{}: still blocked", at());
         s.send.send(command.into()).unwrap();
-        let patience = if expect == "blocks" { Duration::from_millis(60) } else { Duration::from_secs(10) };
+        let patience = if expect == "blocks" { Duration::from_millis(60) } else { Duration::from_secs(60) };
         match s.results.recv_timeout(patience) {
             Ok(got) => assert_eq!(got, expect, "{}", at()),
             Err(RecvTimeoutError::Timeout) if expect == "blocks" => s.pending = true,
