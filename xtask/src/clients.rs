@@ -145,7 +145,7 @@ impl Server {
             .stderr(log)
             .spawn()
             .map_err(|e| format!("{}: {e}", bin.display()))?;
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(120);
         while std::os::unix::net::UnixStream::connect(&socket).is_err() {
             if Instant::now() > deadline || child.try_wait().is_ok_and(|status| status.is_some()) {
                 let _ = child.kill();
@@ -163,7 +163,7 @@ impl Server {
             return false;
         }
         let _ = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status();
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_secs(120);
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => {

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Sends bytes, and reads until the server closes: status, headers and body.
 fn exchange(at: &str, request: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(at).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     let mut reply = Vec::new();
     // A server that closes while it is sent more may reset the connection.

@@ -53,7 +53,7 @@ impl Server {
             .spawn()
             .expect("the binary starts");
         let server = Server { child, socket };
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(120);
         while server.connect().is_err() {
             assert!(Instant::now() < deadline, "no connection: {}", read_log(dir));
             std::thread::sleep(Duration::from_millis(10));
@@ -62,7 +62,7 @@ impl Server {
     }
 
     fn connect(&self) -> Result<Connection, gannet_wire::client::Error> {
-        let options = Options { timeout: Some(Duration::from_secs(30)), ..Options::default() };
+        let options = Options { timeout: Some(Duration::from_secs(120)), ..Options::default() };
         Connection::connect(&Address::Unix(self.socket.clone()), &options)
     }
 
@@ -167,7 +167,7 @@ fn transfer(db: &mut Connection, client: u64, random: &mut Random) -> Option<()>
 /// there.
 fn store(dir: &Path, told: &AtomicU64, random: &mut Random, stop: &AtomicBool) {
     let Ok(mut to) = UnixStream::connect(dir.join("m.sock")) else { return };
-    let _ = to.set_read_timeout(Some(Duration::from_secs(30)));
+    let _ = to.set_read_timeout(Some(Duration::from_secs(120)));
     let mut from = BufReader::new(to.try_clone().expect("a stream"));
     let mut next = told.load(Ordering::Relaxed) + 1;
     while !stop.load(Ordering::Relaxed) {
@@ -189,7 +189,7 @@ fn store(dir: &Path, told: &AtomicU64, random: &mut Random, stop: &AtomicBool) {
 
 /// The first command makes the table.
 fn make_items(dir: &Path) {
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_secs(120);
     let mut to = loop {
         match UnixStream::connect(dir.join("m.sock")) {
             Ok(to) => break to,

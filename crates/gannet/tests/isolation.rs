@@ -35,7 +35,7 @@ impl Server {
             .spawn()
             .expect("the binary starts");
         let server = Server { child, dir };
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(120);
         while std::os::unix::net::UnixStream::connect(server.socket()).is_err() {
             assert!(Instant::now() < deadline, "no connection");
             std::thread::sleep(Duration::from_millis(10));

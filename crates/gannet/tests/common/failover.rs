@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 struct Peer {
     dir: PathBuf,
@@ -45,7 +45,7 @@ impl Peer {
 
     fn connect(&self) -> Connection {
         let until = Instant::now() + PATIENCE;
-        let options = Options { timeout: Some(Duration::from_secs(60)), ..Options::default() };
+        let options = Options { timeout: Some(PATIENCE), ..Options::default() };
         loop {
             match Connection::connect(&Address::Unix(self.dir.join("s.sock")), &options) {
                 Ok(c) => return c,

@@ -56,7 +56,7 @@ impl Server {
             .stderr(std::fs::File::create(&log).expect("a log"))
             .spawn()
             .expect("bash starts");
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(180);
         loop {
             if connect(&socket).is_ok() {
                 return Ok(Server { child, socket });
@@ -84,7 +84,7 @@ impl Server {
     pub fn stop(mut self) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().is_ok_and(|s| s.success()));
-        let deadline = Instant::now() + Duration::from_secs(40);
+        let deadline = Instant::now() + Duration::from_secs(180);
         loop {
             if let Some(status) = self.child.try_wait().expect("a child") {
                 assert!(status.success(), "{status}");
@@ -102,7 +102,7 @@ impl Server {
 }
 
 fn connect(socket: &Path) -> Result<Connection, Error> {
-    let options = Options { timeout: Some(Duration::from_secs(60)), ..Options::default() };
+    let options = Options { timeout: Some(Duration::from_secs(180)), ..Options::default() };
     Connection::connect(&Address::Unix(socket.into()), &options)
 }
 
