@@ -1,6 +1,6 @@
 //! Whatever runs is stopped within a tenth of a second: by KILL QUERY, KILL, the end of its client, its own time limit.
 
-use crate::common::{Running, one, rows, run};
+use crate::common::{PATIENCE, Running, one, rows, run};
 use gannet_server::vars::{Live, VarValue};
 use gannet_wire::client::{Connection, Error};
 use std::sync::atomic::AtomicBool;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// What is promised, and what a debug build on a busy machine is granted.
 const BOUND: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1500 } else { 100 });
 /// The machine may do something else meanwhile: the best of so many counts.
-const TRIES: u32 = 4;
+const TRIES: u32 = 10;
 /// How long a statement runs before it is stopped, the first time. One that has ended by then gets less the next time.
 const HEAD_START: Duration = Duration::from_millis(40);
 
@@ -92,7 +92,7 @@ fn stop(r: &Running, sql: &str, how: How, head_start: Duration) -> Result<Durati
             let start = Instant::now();
             drop(c);
             while rows(&mut other, "SHOW PROCESSLIST").iter().any(|r| r[0] == id) {
-                if start.elapsed() > Duration::from_secs(20) {
+                if start.elapsed() > PATIENCE {
                     return Err("runs on without its client".into());
                 }
                 std::thread::sleep(Duration::from_millis(2));
@@ -140,9 +140,12 @@ fn stop(r: &Running, sql: &str, how: How, head_start: Duration) -> Result<Durati
 fn stop_all(r: &Running, statements: &[&str], how: How) {
     let mut slow = Vec::new();
     for sql in statements {
-        let mut best = Err(String::new());
-        for n in 0..TRIES {
-            let now = stop(r, sql, how, HEAD_START / 4u32.pow(n));
+        let (mut best, mut head_start) = (Err(String::new()), HEAD_START);
+        for _ in 0..TRIES {
+            let now = stop(r, sql, how, head_start);
+            if now.is_err() {
+                head_start /= 4;
+            }
             best = match (best, now) {
                 (Ok(a), Ok(b)) => Ok(Duration::min(a, b)),
                 (Ok(a), Err(_)) => Ok(a),

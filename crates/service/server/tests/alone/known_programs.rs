@@ -1,7 +1,7 @@
 //! Known work of stored programs, of sorts and groups that go to disk, of LOCK TABLES and several users, and what the
 //! tables say of it.
 
-use crate::common::{Running, error, one, options, rows, run};
+use crate::common::{PATIENCE, Running, error, one, options, rows, run};
 use gannet_wire::client::{Connection, Options};
 use std::time::{Duration, Instant};
 
@@ -133,7 +133,7 @@ fn who_waits_for_a_locked_table_is_seen() {
     let began = Instant::now();
     let want = [["ann", "GRANTED"], ["bob", "PENDING"]];
     while rows(&mut root, locks) != want {
-        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", rows(&mut root, locks));
+        assert!(began.elapsed() < PATIENCE, "{:?}", rows(&mut root, locks));
     }
     std::thread::sleep(Duration::from_millis(200));
     run(&mut ann, "UNLOCK TABLES");

@@ -1,6 +1,6 @@
 //! INNODB_METRICS: work that is known, and the figures that it moves.
 
-use crate::common::{Running, error, one, rows, run};
+use crate::common::{PATIENCE, Running, error, one, rows, run};
 use gannet_server::vars::{Live, VarValue};
 use gannet_wire::client::Connection;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ fn metric(c: &mut Connection, name: &str) -> i64 {
 fn wait_until(c: &mut Connection, what: &str, mut is_so: impl FnMut(&mut Connection) -> bool) {
     let began = Instant::now();
     while !is_so(c) {
-        assert!(began.elapsed() < Duration::from_secs(30), "{what}");
+        assert!(began.elapsed() < PATIENCE, "{what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -202,7 +202,7 @@ fn work_moves_the_metrics_of_what_it_does() {
         let now = metrics(c);
         let grown = |(name, least): &(&str, i64)| now[*name] - before[*name] >= *least;
         missing = AT_LEAST.iter().filter(|m| !grown(m)).map(|m| (m.0, now[m.0])).collect();
-        missing.is_empty() || began.elapsed() > Duration::from_secs(20)
+        missing.is_empty() || began.elapsed() > PATIENCE
     });
     assert!(missing.is_empty(), "{missing:?}");
     let after = metrics(&mut root);

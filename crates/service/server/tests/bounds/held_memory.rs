@@ -1,11 +1,11 @@
 //! Memory that sessions hold between statements: values of variables, parameters that come in pieces. It is counted,
 //! bounded, and given back.
 
-use crate::common::{Running, error, one, options, run};
+use crate::common::{Running, error, one, options, run, wait_for};
 use gannet_server::vars::{Live, VarValue};
 use gannet_wire::client::{Arg, Connection, Error, Options, Statement};
 use gannet_wire::flags::com;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn long_data(c: &mut Connection, s: &Statement, bytes: usize) {
     let head = [&s.id.to_le_bytes()[..], &[0, 0]].concat();
@@ -87,18 +87,12 @@ fn packets_under_way_count_with_the_memory_of_statements() {
         }
     }
     let mut db = r.connect();
-    let left: usize =
-        one(&mut db, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER <> 'event_scheduler'")
-            .parse()
-            .unwrap();
-    assert!(left <= 4, "{left} sessions, {refused} refused");
+    let sessions = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER <> 'event_scheduler'";
+    let what = format!("the end of those that are refused, {refused} of whom have been told");
+    wait_for(&what, || one(&mut db, sessions).parse::<usize>().unwrap() <= 4);
     drop(clients);
     // What they held is free again.
-    let until = Instant::now() + Duration::from_secs(20);
-    while one(&mut db, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER <> 'event_scheduler'") != "1" {
-        assert!(Instant::now() < until);
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for("the end of all", || one(&mut db, sessions) == "1");
     assert_eq!(one(&mut db, &format!("SELECT LENGTH('{}')", "x".repeat(40 << 20))), (40 << 20).to_string());
 }
 

@@ -1,7 +1,7 @@
 //! No evaluation holds a worker, however long its values are: other sessions of the worker get their answers, and KILL
 //! QUERY ends it. Every function that is declared is called with long arguments.
 
-use crate::common::{Running, one, options, rows, run};
+use crate::common::{Running, one, options, rows, run, wait_for};
 use gannet_server::vars::{Live, VarValue};
 use gannet_wire::client::{Connection, Options};
 use gannet_wire::flags::{cap, com};
@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// So often a question and its answer wait for one: the client, the worker, and whoever the worker gives work to.
 const TURNS: u32 = 4;
 /// The whole sweep is repeated for those that were slow, so often: the machine may have done something else meanwhile.
-const TRIES: usize = 4;
+const TRIES: usize = 8;
 
 /// Long values, by name. Each is of some kind that functions take apart in ways of their own.
 const VALUES: &[(&str, &str)] = &[
@@ -48,7 +48,7 @@ fn victim(r: &Running) -> Connection {
 }
 
 fn victim_with(r: &Running, capabilities: u32) -> Connection {
-    let o = Options { timeout: Some(Duration::from_secs(120)), capabilities, ..options() };
+    let o = Options { capabilities, ..options() };
     let mut c = Connection::connect(&r.socket(), &o).unwrap();
     run(&mut c, "SET group_concat_max_len = 67108864");
     for (name, value) in VALUES {
@@ -215,6 +215,8 @@ fn a_kill_ends_what_is_computed() {
         let id = one(&mut c, "SELECT CONNECTION_ID()");
         c.command(com::QUERY, format!("DO {}", [call.as_str(); 40].join(", ")).as_bytes()).unwrap();
         let mut killer = r.connect();
+        let runs = format!("SELECT COMMAND <> 'Sleep' FROM information_schema.PROCESSLIST WHERE ID = {id}");
+        wait_for("the statement", || one(&mut killer, &runs) == "1");
         std::thread::sleep(Duration::from_millis(100));
         let start = Instant::now();
         run(&mut killer, &format!("KILL QUERY {id}"));

@@ -1,6 +1,6 @@
 //! Clients that are slow, silent or too many: the timeouts, and the limit of connections.
 
-use crate::common::{Running, error, one, options, rows, run};
+use crate::common::{PATIENCE, Running, error, one, options, rows, run};
 use gannet_server::vars::{Live, VarValue};
 use gannet_wire::client::{Connection, Error, Options};
 use gannet_wire::flags::{cap, com};
@@ -22,7 +22,7 @@ fn last_words(c: &mut Connection) -> (Option<u16>, Duration) {
 }
 
 fn about_a_second(took: Duration) {
-    assert!(took > Duration::from_millis(700) && took < Duration::from_secs(10), "{took:?}");
+    assert!(took > Duration::from_millis(700) && took < Duration::from_secs(25), "{took:?}");
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn idle_clients_are_told() {
         run(&mut c, "BEGIN");
         run(&mut c, "INSERT INTO d.t VALUES (1)");
         assert_eq!(last_words(&mut c).0, Some(4031));
-        run(&mut root, "SET lock_wait_timeout = 5");
+        run(&mut root, "SET lock_wait_timeout = 60");
         run(&mut root, "ALTER TABLE d.t ADD b INT");
         assert_eq!(one(&mut root, "SELECT COUNT(*) FROM d.t"), "0");
     }
@@ -100,7 +100,7 @@ fn clients_that_do_not_read() {
         let endless = "SELECT REPEAT('x', 1000) FROM information_schema.COLLATIONS a, information_schema.COLLATIONS b";
         c.command(com::QUERY, endless.as_bytes()).unwrap();
         let mut other = r.connect();
-        let until = Instant::now() + Duration::from_secs(15);
+        let until = Instant::now() + PATIENCE;
         while rows(&mut other, "SHOW PROCESSLIST").iter().any(|r| r[0] == id) {
             assert!(Instant::now() < until, "its statement waits for ever");
             std::thread::sleep(Duration::from_millis(20));
@@ -114,7 +114,9 @@ fn clients_that_read_later() {
         // A limit of an exchange long over (the login's, that of a large packet) is no limit for the replies of this
         // one.
         run(&mut r.connect(), "SET GLOBAL connect_timeout = 2");
-        let mut c = r.connect();
+        // It may take longer than that, beside others.
+        let mut c =
+            std::iter::repeat_with(|| Connection::connect(&r.socket(), &options())).find_map(Result::ok).unwrap();
         std::thread::sleep(Duration::from_millis(2100));
         for _ in 0..60 {
             c.command(com::QUERY, b"SELECT REPEAT('x', 20000)").unwrap();
@@ -148,7 +150,7 @@ fn one_connection_more_is_for_administrators() {
     assert_eq!(Connection::connect(&r.socket(), &options()).unwrap_err().code(), Some(1040));
     assert_eq!(error(&mut admin, "SELECT nope"), 1054);
     drop((held, admin));
-    let until = Instant::now() + Duration::from_secs(10);
+    let until = Instant::now() + PATIENCE;
     loop {
         match Connection::connect(&r.socket(), &plain) {
             Ok(_) => break,

@@ -9,7 +9,11 @@ use gannet_server::{Server, ServerOptions};
 use gannet_wire::client::{Address, Connection, Options};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// What must happen has happened by then, whatever else the machine does. A test that passes waits for no more than
+/// what it waits for.
+pub const PATIENCE: Duration = Duration::from_secs(180);
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
@@ -111,7 +115,22 @@ impl Drop for Running {
 
 /// root, no password, and no test that waits for ever.
 pub fn options() -> Options {
-    Options { timeout: Some(Duration::from_secs(60)), ..Options::default() }
+    Options { timeout: Some(PATIENCE), ..Options::default() }
+}
+
+/// Asks until something that must happen has happened.
+pub fn wait_for(what: &str, mut has: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !has() {
+        assert!(Instant::now() < until, "{what}: it does not come");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Something takes less than `bound`, in one of several tries: what else the machine does holds up any of them.
+pub fn within(bound: Duration, what: &str, mut took: impl FnMut() -> Duration) {
+    let tries: Vec<Duration> = std::iter::repeat_with(&mut took).take(12).take_while(|took| *took >= bound).collect();
+    assert!(tries.len() < 12, "{what}: each of {tries:?} is more than {bound:?}");
 }
 
 /// Rows as text.
@@ -147,7 +166,7 @@ pub fn raw_login(r: &Running, capabilities: u32) -> std::os::unix::net::UnixStre
     use gannet_wire::flags::cap;
     use std::io::{Read, Write};
     let mut s = std::os::unix::net::UnixStream::connect(r.server().socket().expect("a socket")).expect("it accepts");
-    s.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+    s.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     let packet = |s: &mut std::os::unix::net::UnixStream| {
         let mut head = [0; 4];
         s.read_exact(&mut head).expect("a header");

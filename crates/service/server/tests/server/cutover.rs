@@ -1,7 +1,7 @@
 //! The last step of online schema changes, as gh-ost and pt-online-schema-change take it, with sessions that write all
 //! the while; and other definitions under LOCK TABLES for which somebody waits.
 
-use crate::common::{Running, error, one, options, rows, run};
+use crate::common::{PATIENCE, Running, error, one, options, rows, run};
 use gannet_wire::client::Connection;
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 fn connect(r: &Running) -> Connection {
     let mut c = Connection::connect(&r.socket(), &options()).expect("it connects");
     run(&mut c, "USE d");
-    run(&mut c, "SET lock_wait_timeout = 30");
+    run(&mut c, "SET lock_wait_timeout = 300");
     c
 }
 
@@ -21,7 +21,7 @@ fn waits<'s>(
     sql: &'s str,
 ) -> ScopedJoinHandle<'s, u16> {
     let handle = s.spawn(move || error(&mut connect(r), sql));
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     // The words by which gh-ost looks for its RENAME.
     let waiting = format!(
         "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() \
@@ -59,7 +59,7 @@ fn the_atomic_cut_over() {
         let r = world();
         let (mut watcher, mut holder, mut magic) = (connect(&r), connect(&r), connect(&r));
         run(&mut holder, "DO GET_LOCK('gh-ost.1.lock', 0)");
-        run(&mut holder, "SET SESSION lock_wait_timeout = 6");
+        run(&mut holder, "SET SESSION lock_wait_timeout = 60");
         run(
             &mut holder,
             "CREATE TABLE _t_del (id INT AUTO_INCREMENT PRIMARY KEY) ENGINE = InnoDB COMMENT = 'ghost-cut-over-sentry'",

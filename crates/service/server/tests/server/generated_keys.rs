@@ -1,7 +1,7 @@
 //! Generated invisible primary keys between servers: who makes a table with one logs it with one, and a replica may have
 //! one where its source has none, or none where it has one.
 
-use crate::common::{Running, one, rows, run};
+use crate::common::{PATIENCE, Running, one, rows, run};
 use crate::replica::{Following, change, follow, pair, same, source, status, with_log, without_log};
 use gannet_core::vars::{Live, VarValue};
 use gannet_server::ServerOptions;
@@ -75,7 +75,7 @@ fn generates(workers: u32) {
     assert_eq!(one(&mut q, "SELECT Require_table_primary_key_check FROM mysql.slave_relay_log_info"), "GENERATE");
     // That is about new tables; partitioned ones cannot have such a key.
     run(&mut c, "CREATE TABLE d.p (a INT) PARTITION BY HASH (a) PARTITIONS 2");
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let until = std::time::Instant::now() + PATIENCE;
     while status(&mut q, "Replica_SQL_Running") == "Yes" && std::time::Instant::now() < until {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }

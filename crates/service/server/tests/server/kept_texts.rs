@@ -1,6 +1,6 @@
 //! No password is kept or shown: not in any table of the system schemas, not in a list, not in a log.
 
-use crate::common::{Running, options, rows, run};
+use crate::common::{PATIENCE, Running, options, rows, run};
 use gannet_wire::client::{Connection, Options};
 use gannet_wire::flags::cap;
 
@@ -90,7 +90,7 @@ fn no_password_is_shown_while_its_statement_runs() {
         let _ = waiting.query("SET @t = CONCAT('ALTER USER k1 IDENTIFIED BY ''HUSH''', SLEEP(60))");
     });
     let list = format!("SELECT INFO FROM information_schema.PROCESSLIST WHERE ID = {id} AND INFO LIKE 'SET%'");
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let until = std::time::Instant::now() + PATIENCE;
     while rows(&mut c, &list).is_empty() {
         assert!(std::time::Instant::now() < until, "the statement never ran");
     }

@@ -74,7 +74,7 @@ impl Stream for UnixStream {
 impl Client {
     pub(crate) fn of(r: &Running) -> Client {
         let stream = UnixStream::connect(r.dir.with_extension("mc")).expect("a client connects");
-        stream.patience(Duration::from_secs(20));
+        stream.patience(crate::common::PATIENCE);
         Client { stream: Box::new(stream), read: Vec::new() }
     }
 

@@ -1,12 +1,11 @@
 //! Sessions without a client: an account's rights, what stays from statement to statement, KILL, and `init_file`.
 
-use crate::common::{Running, one, rows, run};
+use crate::common::{Running, one, rows, run, wait_for};
 use gannet_server::vars::{Live, VarValue};
 use gannet_server::{Answer, OwnSession, Server, ServerOptions};
 use gannet_types::Value;
 use gannet_wire::client::Connection;
 use std::path::Path;
-use std::time::Duration;
 
 /// The code of the error that the last statement failed with; 0 when it did not.
 fn code(s: &mut OwnSession, sql: &str) -> u16 {
@@ -91,7 +90,7 @@ fn it_has_the_rights_of_its_account_and_keeps_what_sessions_keep() {
     drop(s);
     assert_eq!(rows(&mut c, seen), Vec::<Vec<String>>::new());
     assert_eq!(one(&mut c, "SELECT COUNT(*) FROM d.t"), "3");
-    run(&mut c, "SET lock_wait_timeout = 1");
+    run(&mut c, "SET lock_wait_timeout = 60");
     run(&mut c, "DROP TABLE d.t");
 }
 
@@ -103,7 +102,9 @@ fn it_is_killed_like_others() {
     let mut s = r.server().sessions().own("app", "%").unwrap();
     let id = value(&mut s, "SELECT CONNECTION_ID()");
     let killer = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(50));
+        let runs =
+            format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = {id} AND INFO LIKE 'SELECT B%'");
+        wait_for("the statement", || one(&mut c, &runs) == "1");
         run(&mut c, &format!("KILL QUERY {id}"));
     });
     assert_eq!(code(&mut s, "SELECT BENCHMARK(10000000000, MD5('a'))"), 1317);

@@ -1,6 +1,6 @@
 //! Relay logs, and the two threads of a replica: each starts and stops alone, and nothing is lost or done twice.
 
-use crate::common::{self, error, one, run};
+use crate::common::{self, PATIENCE, error, one, run};
 use crate::replica::{Following, change, follow, pair, same, source, status, with_log, without_log};
 use gannet_core::vars::{Live, VarValue};
 use gannet_server::ServerOptions;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Waits until a column of SHOW REPLICA STATUS has this value.
 pub(crate) fn wait(q: &mut Connection, name: &str, want: &str) {
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while status(q, name) != want {
         let error = status(q, "Last_SQL_Error") + &status(q, "Last_IO_Error");
         assert!(Instant::now() < until, "{name} is {}, not {want}: {error}", status(q, name));
@@ -86,7 +86,7 @@ fn each_thread_starts_and_stops_alone() {
     // The source is gone: what was received is applied.
     run(&mut q, "STOP REPLICA IO_THREAD");
     assert_eq!(warned(&mut q, "START REPLICA SQL_THREAD"), [""; 0]);
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while q.query("SELECT * FROM d.t").map_or(0, |set| set.texts().len()) != 1 {
         assert!(Instant::now() < until, "{}", status(&mut q, "Last_SQL_Error"));
     }

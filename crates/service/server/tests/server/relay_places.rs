@@ -169,11 +169,14 @@ fn a_place_of_the_source_is_waited_for() {
     assert_eq!(wait_for(&mut q, &format!("{at}, 1, 'OTHER'")), "NULL");
     run(&mut q, "RESET REPLICA ALL FOR CHANNEL 'other'");
 
-    let mut p = following.r.connect();
+    let (mut p, mut look) = (following.r.connect(), following.r.connect());
     let id = one(&mut p, "SELECT CONNECTION_ID()");
-    let waits = |p: &mut Connection, sql: &'static str, meanwhile: &mut dyn FnMut()| {
+    let mut waits = |p: &mut Connection, sql: &'static str, meanwhile: &mut dyn FnMut()| {
         std::thread::scope(|scope| {
             let waiter = scope.spawn(|| p.query(sql).map(|set| set.texts().concat().concat()));
+            let runs =
+                format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = {id} AND INFO LIKE 'SELECT %'");
+            crate::common::wait_for("the wait", || one(&mut look, &runs) == "1" || waiter.is_finished());
             std::thread::sleep(Duration::from_millis(200));
             meanwhile();
             waiter.join().unwrap().map_err(|e| e.code().unwrap_or(0))

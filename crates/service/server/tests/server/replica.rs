@@ -1,6 +1,6 @@
 //! A replica: what another server's log tells is done here once, whatever stops.
 
-use crate::common::{self, Running, error, one, run};
+use crate::common::{self, PATIENCE, Running, error, one, run};
 use gannet_core::vars::{Live, VarValue};
 use gannet_replica::Replica;
 use gannet_server::ServerOptions;
@@ -88,7 +88,7 @@ pub(crate) fn change(c: &mut Connection, source: &Running, how: &str) {
 
 /// Waits until it applies nothing more; it goes on receiving.
 fn stopped(c: &mut Connection) {
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while status(c, "Replica_SQL_Running") == "Yes" && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -104,7 +104,7 @@ pub(crate) fn status(c: &mut Connection, name: &str) -> String {
 
 /// Waits until `sql` gives the same at both.
 pub(crate) fn same(source: &mut Connection, replica: &mut Connection, sql: &str) {
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     loop {
         let want = common::rows(source, sql);
         // What names a table that is not there yet is tried again.
@@ -249,7 +249,7 @@ fn what_the_source_tells_is_done_once() {
     run(&mut q, "INSERT INTO d.parent VALUES (50)");
     run(&mut c, "SET binlog_transaction_compression = ON");
     run(&mut c, "INSERT INTO d.parent VALUES (49), (50)");
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while status(&mut q, "Replica_SQL_Running") == "Yes" && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -264,7 +264,7 @@ fn what_the_source_tells_is_done_once() {
     // A source that is not one.
     assert_eq!(error(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_AUTO_POSITION = 1, SOURCE_LOG_POS = 4"), 1776);
     follow(&mut q, &by_gtids.r, "SOURCE_HOST = '127.0.0.1', SOURCE_USER = 'nobody'");
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while status(&mut q, "Last_IO_Errno") == "0" && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -325,7 +325,7 @@ fn a_replica_stops_where_it_is_told_and_waits() {
     run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 1000");
     run(&mut c, "INSERT INTO d.t VALUES (6)");
     run(&mut q, "START REPLICA");
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while status(&mut q, "SQL_Remaining_Delay") == "NULL" && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -524,7 +524,7 @@ fn channels_follow_sources_of_their_own() {
     run(&mut c[1], "SET GLOBAL server_id = 8");
     run(&mut c[1], "FLUSH BINARY LOGS");
     run(&mut c[1], "INSERT INTO d.t VALUES (12)");
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while read(&mut q, "SELECT * FROM second.t") != "2 10 12" {
         assert!(Instant::now() < until, "{}", read(&mut q, "SELECT * FROM second.t"));
         std::thread::sleep(Duration::from_millis(10));
@@ -575,7 +575,7 @@ fn workers_commit_in_order_and_make_way() {
     }
     let schema = "performance_schema.replication_applier_status";
     let busy = format!("SELECT COUNT(*) FROM {schema}_by_worker WHERE APPLYING_TRANSACTION <> ''");
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while one(&mut q, &busy) != "4" {
         assert!(Instant::now() < until, "{}", one(&mut q, &busy));
         std::thread::sleep(Duration::from_millis(10));
@@ -592,7 +592,7 @@ fn workers_commit_in_order_and_make_way() {
     run(&mut q, "DELETE FROM d.t WHERE a = 3");
     run(&mut c, "UPDATE d.t SET b = 33 WHERE a = 3");
     run(&mut c, "INSERT INTO d.t VALUES (5, 5)");
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while status(&mut q, "Replica_SQL_Running") == "Yes" && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -654,7 +654,7 @@ fn options_and_tables_say_what_is() {
     // A certificate's file that is not there stops it.
     run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_SSL = 1");
     run(&mut q, "START REPLICA");
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while status(&mut q, "Last_IO_Errno") == "0" && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -682,7 +682,7 @@ fn options_and_tables_say_what_is() {
     assert_eq!(status(&mut q, "Get_Source_public_key"), "1");
     let (uuid, executed) = (one(&mut c, "SELECT @@server_uuid"), one(&mut c, "SELECT @@gtid_executed"));
     let last = format!("{uuid}:{}", executed.rsplit_once('-').unwrap().1);
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while read(&mut q, "COUNT_RECEIVED_HEARTBEATS > 0", "connection_status") != ["1"] {
         assert!(Instant::now() < until, "no heartbeat");
     }
@@ -712,7 +712,7 @@ fn options_and_tables_say_what_is() {
     assert_eq!(common::rows(&mut q, intervals)[0][..2], [uuid, "1".to_owned()]);
     // A table without a primary key is refused where that was asked for.
     run(&mut c, "CREATE TABLE d.without (a INT)");
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while status(&mut q, "Replica_SQL_Running") == "Yes" && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -721,7 +721,7 @@ fn options_and_tables_say_what_is() {
     // One that reads and applies.
     run(&mut q, "SET GLOBAL replica_parallel_workers = 0");
     run(&mut q, "START REPLICA");
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while status(&mut q, "Replica_SQL_Running") == "Yes" && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
     }

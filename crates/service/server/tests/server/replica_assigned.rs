@@ -1,6 +1,6 @@
 //! ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS: transactions that their source gave no GTID.
 
-use crate::common::{self, Running, error, one, run};
+use crate::common::{self, PATIENCE, Running, error, one, run};
 use crate::relay::received;
 use crate::replica::{Following, change, same, source, status, with_log, without_log};
 use crate::replica_damage::closed;
@@ -30,7 +30,7 @@ fn unname(q: &mut Connection) {
 }
 
 fn stopped(q: &mut Connection) -> String {
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while status(q, "Replica_SQL_Running") == "Yes" {
         assert!(Instant::now() < until, "it goes on");
         std::thread::sleep(Duration::from_millis(10));

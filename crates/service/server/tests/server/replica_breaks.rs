@@ -1,6 +1,6 @@
 //! A replica beside what goes wrong: it says so, and nothing is lost or done twice.
 
-use crate::common::{self, Running, error, one, run};
+use crate::common::{self, PATIENCE, Running, error, one, run};
 use crate::relay::{received, running, wait};
 use crate::replica::{self, Following, change, follow, same, source, status, with_log, without_log};
 use gannet_wire::client::Connection;
@@ -95,7 +95,7 @@ fn events_in_a_wrong_order_end_the_applier() {
                     .concat();
             std::fs::write(&file, &swapped).unwrap();
             run(&mut q, "START REPLICA SQL_THREAD");
-            let until = Instant::now() + Duration::from_secs(30);
+            let until = Instant::now() + PATIENCE;
             let want = one(&mut c, "SELECT COUNT(*) FROM d.t");
             while status(&mut q, "Replica_SQL_Running") == "Yes" && one(&mut q, "SELECT COUNT(*) FROM d.t") != want {
                 assert!(Instant::now() < until, "round {round}");

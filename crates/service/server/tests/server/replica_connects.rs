@@ -1,6 +1,6 @@
 //! How a replica connects: whom it trusts, what it encrypts with, under which key a password travels, from where.
 
-use crate::common::{self, Running, error, one, run};
+use crate::common::{self, PATIENCE, Running, error, one, run};
 use crate::replica::{Following, change, source, status, without_log};
 use gannet_wire::client::{Address, Connection};
 use std::net::TcpListener;
@@ -16,7 +16,7 @@ fn attempt(q: &mut Connection, options: &str) -> String {
     run(q, "STOP REPLICA");
     run(q, &format!("CHANGE REPLICATION SOURCE TO {options}"));
     run(q, "START REPLICA IO_THREAD");
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     loop {
         assert!(Instant::now() < until, "{options}: it neither connects nor fails");
         match (status(q, "Replica_IO_Running").as_str(), status(q, "Last_IO_Errno").as_str()) {

@@ -1,7 +1,7 @@
 //! Relay logs whose bytes are other ones: what cannot be right is said, nothing panics or hangs, and what comes again
 //! is applied once.
 
-use crate::common::{self, one, run};
+use crate::common::{self, PATIENCE, one, run};
 use crate::relay::received;
 use crate::replica::{Following, change, same, source, status, with_log, without_log};
 use gannet_wire::client::Connection;
@@ -56,9 +56,9 @@ fn last_file(q: &mut Connection) -> PathBuf {
     PathBuf::from(index.lines().last().unwrap())
 }
 
-/// The applier has stopped, or has done all, or waits for the end of a transaction.
-fn ended(q: &mut Connection) {
-    let until = Instant::now() + Duration::from_secs(1);
+/// The applier has stopped, or has done all, or has had some time: it may wait for the end of a transaction.
+fn ended(q: &mut Connection, patience: Duration) {
+    let until = Instant::now() + patience;
     while status(q, "Replica_SQL_Running") == "Yes" && !status(q, "Replica_SQL_Running_State").contains("read all") {
         if Instant::now() > until {
             return;
@@ -147,7 +147,7 @@ fn bytes_of_events_that_are_others() {
             }
             eprintln!("{what}");
             run(&mut q, "START REPLICA SQL_THREAD");
-            ended(&mut q);
+            ended(&mut q, Duration::from_secs(1));
             wrong += u64::from(status(&mut q, "Last_SQL_Errno") != "0");
             run(&mut q, "STOP REPLICA");
             run(&mut q, "RESET REPLICA ALL");
@@ -197,7 +197,7 @@ fn each_class_of_bytes_is_noticed() {
         std::fs::write(&file, bytes).unwrap();
         let before = one(&mut q, "SELECT COUNT(*) FROM d.t");
         run(&mut q, "START REPLICA SQL_THREAD");
-        ended(&mut q);
+        ended(&mut q, PATIENCE);
         assert_eq!(status(&mut q, "Last_SQL_Errno"), "13121", "byte {at}");
         let text = status(&mut q, "Last_SQL_Error");
         assert!(text.starts_with("Relay log read failure: Could not parse relay log event entry."), "{text}");
@@ -240,7 +240,7 @@ fn kinds_that_nobody_knows() {
             let changed = [&bytes[..begins[at]], &closed(event), &bytes[begins[at + 1]..]].concat();
             std::fs::write(&file, changed).unwrap();
             run(&mut q, "START REPLICA SQL_THREAD");
-            ended(&mut q);
+            ended(&mut q, PATIENCE);
             assert_eq!(status(&mut q, "Last_SQL_Errno"), number, "{kind}");
             std::fs::write(&file, bytes).unwrap();
             run(&mut q, "START REPLICA SQL_THREAD");

@@ -4,7 +4,10 @@ use crate::common::{self, error, one, run};
 use crate::relay::wait;
 use crate::replica::{Following, follow, same, source, status, with_log, without_log};
 use gannet_wire::client::{Address, Connection};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 const ADD: &str = "SELECT asynchronous_connection_failover_add_source";
 const DELETE: &str = "SELECT asynchronous_connection_failover_delete_source";
@@ -13,6 +16,29 @@ fn known(q: &mut Connection, schema: &str) -> Vec<String> {
     let columns = "Channel_name, Host, Port, Network_namespace, Weight, Managed_name";
     let sql = format!("SELECT {columns} FROM {schema}.replication_asynchronous_connection_failover");
     common::rows(q, &sql).iter().map(|row| row.join("|")).collect()
+}
+
+/// The port of a listener that closes each connection, and how many there were.
+fn hanging_up() -> (u16, Arc<AtomicU32>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let asked = Arc::new(AtomicU32::new(0));
+    let counted = asked.clone();
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            drop(client);
+            counted.fetch_add(1, Relaxed);
+        }
+    });
+    (port, asked)
+}
+
+/// A port on which nobody listens, nor will while the streams are there: it is one's own end.
+pub(crate) fn nobodys_port() -> (u16, [TcpStream; 2]) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let one_end = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let other_end = listener.accept().unwrap().0;
+    (one_end.local_addr().unwrap().port(), [one_end, other_end])
 }
 
 #[test]
@@ -33,14 +59,14 @@ fn another_source_is_followed() {
         same(&mut c, replica, "SELECT * FROM d.t");
     }
     let (Address::Tcp(_, port), Address::Tcp(_, first)) = (middle.r.tcp(), s.tcp()) else { panic!("TCP") };
-    // Where nobody listens, and of more weight.
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    // One of more weight that hangs up.
+    let (hangs_up, asked) = hanging_up();
     run(&mut q, &format!("{ADD}('', '127.0.0.1', {port}, '', 40)"));
-    run(&mut q, &format!("{ADD}('', '127.0.0.1', {nobody}, '', 90)"));
+    run(&mut q, &format!("{ADD}('', '127.0.0.1', {hangs_up}, '', 90)"));
     run(&mut q, &format!("{ADD}('other', '127.0.0.1', {first}, '', 100)"));
     drop((m, c, s));
-    wait(&mut q, "Source_Port", &nobody.to_string());
     wait(&mut q, "Source_Port", &port.to_string());
+    assert!(asked.load(Relaxed) > 0, "the one of more weight is asked first");
     let mut m = middle.r.connect();
     run(&mut m, "INSERT INTO d.t VALUES (2)");
     same(&mut m, &mut q, "SELECT * FROM d.t");
@@ -62,6 +88,7 @@ fn another_source_is_followed() {
     // So does it when there is no other.
     run(&mut q, "SELECT asynchronous_connection_failover_reset()");
     assert_eq!(known(&mut q, "performance_schema"), [""; 0]);
+    let (nobody, _held) = nobodys_port();
     run(&mut q, &format!("CHANGE REPLICATION SOURCE TO SOURCE_PORT = {nobody}"));
     run(&mut q, "START REPLICA IO_THREAD");
     wait(&mut q, "Replica_IO_Running", "No");

@@ -1,7 +1,7 @@
 //! What a replica makes of statements and rows that say less than they mean: whose a program is, which bytes a BINARY
 //! has, what did not move.
 
-use crate::common::{error, one, options, rows, run};
+use crate::common::{PATIENCE, error, one, options, rows, run};
 use crate::replica::{Following, follow, same, source, status, with_log, without_log};
 use gannet_wire::client::{Connection, Options};
 
@@ -274,7 +274,7 @@ fn an_error_has_its_place_after_another_connection() {
     let events = crate::common::rows(&mut c, "SHOW BINLOG EVENTS");
     let at = events.iter().rfind(|row| row[2] == "Gtid").map(|row| row[1].clone()).unwrap();
     for _ in 0..2 {
-        let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        let end = std::time::Instant::now() + PATIENCE;
         while status(&mut q, "Last_SQL_Errno") == "0" && std::time::Instant::now() < end {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }

@@ -1,6 +1,6 @@
 //! Variables and options of a replica: how long it waits, what it takes, whom it tells of itself.
 
-use crate::common::{self, Running, error, one, run};
+use crate::common::{self, PATIENCE, Running, error, one, run, within};
 use crate::relay::{running, wait};
 use crate::replica::{Following, change, follow, pair, same, source, status, with_log, without_log};
 use gannet_core::vars::{Live, VarValue};
@@ -156,32 +156,30 @@ fn a_source_that_falls_silent_is_left() {
     let following = Following::start(with_log);
     let mut q = following.r.connect();
     let port = between.port;
-    change(&mut q, &s, &format!("SOURCE_AUTO_POSITION = 1, SOURCE_PORT = {port}, SOURCE_CONNECT_RETRY = 30"));
+    change(&mut q, &s, &format!("SOURCE_AUTO_POSITION = 1, SOURCE_PORT = {port}, SOURCE_CONNECT_RETRY = 1000"));
     run(&mut q, "START REPLICA");
     same(&mut c, &mut q, "SELECT * FROM d.t");
     run(&mut q, "STOP REPLICA");
     // The first login takes long.
-    run(&mut q, "SET GLOBAL replica_net_timeout = 4");
+    run(&mut q, "SET GLOBAL replica_net_timeout = 8");
     run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_HEARTBEAT_PERIOD = 1");
     run(&mut q, "START REPLICA");
     wait(&mut q, "Replica_IO_Running", "Yes");
-    std::thread::sleep(Duration::from_millis(5500));
+    std::thread::sleep(Duration::from_millis(9500));
     assert_eq!((between.connections(), running(&mut q).as_str()), (2, "Yes Yes"));
     // The network swallows all.
     between.silence();
     run(&mut c, "INSERT INTO d.t VALUES (1)");
-    let begun = Instant::now();
-    // Error 2013 stands in the status only until it is connected again.
+    // Error 2013 stands in the status only until it is connected again: at once, not after SOURCE_CONNECT_RETRY, for
+    // which nobody waits here.
     same(&mut c, &mut q, "SELECT * FROM d.t");
-    // It was looked for at once, not after SOURCE_CONNECT_RETRY.
-    assert!(begun.elapsed() < Duration::from_secs(25), "{:?}", begun.elapsed());
     let before = between.connections();
     assert!(before >= 3);
     // Without signs of life it is taken for lost while nothing happens there, and is connected to again.
     run(&mut q, "STOP REPLICA");
     run(&mut q, "CHANGE REPLICATION SOURCE TO SOURCE_HEARTBEAT_PERIOD = 0");
     run(&mut q, "START REPLICA");
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while between.connections() < before + 2 {
         assert!(Instant::now() < until, "{}", between.connections());
         std::thread::sleep(Duration::from_millis(20));
@@ -209,9 +207,8 @@ fn a_source_that_says_nothing_does_not_hold_stop_replica() {
         std::thread::sleep(Duration::from_millis(5));
     }
     std::thread::sleep(Duration::from_millis(100));
-    let begun = Instant::now();
+    // rpl_stop_replica_timeout is a year.
     run(&mut q, "STOP REPLICA");
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     assert_eq!(running(&mut q), "No No");
 }
 
@@ -222,12 +219,16 @@ fn stop_replica_waits_no_longer_than_it_may() {
     run(&mut q, "SET GLOBAL rpl_stop_replica_timeout = 2");
     follow(&mut q, &s, "SOURCE_AUTO_POSITION = 1");
     same(&mut c, &mut q, "SELECT * FROM d.t");
-    let begun = Instant::now();
-    run(&mut q, "STOP REPLICA");
-    assert!(begun.elapsed() < Duration::from_secs(2));
-    assert_eq!(running(&mut q), "No No");
-    run(&mut q, "START REPLICA");
-    wait(&mut q, "Replica_IO_Running", "Yes");
+    within(Duration::from_secs(2), "STOP REPLICA", || {
+        let begun = Instant::now();
+        run(&mut q, "STOP REPLICA");
+        let took = begun.elapsed();
+        wait(&mut q, "Replica_IO_Running", "No");
+        wait(&mut q, "Replica_SQL_Running", "No");
+        run(&mut q, "START REPLICA");
+        wait(&mut q, "Replica_IO_Running", "Yes");
+        took
+    });
 }
 
 /// Events that are longer than replica_max_allowed_packet end the receiver, before their bytes are here.
@@ -340,7 +341,7 @@ fn an_idempotent_replica_passes_over_what_differs() {
     run(&mut q, "SET GLOBAL replica_exec_mode = IDEMPOTENT");
     run(&mut q, "START REPLICA");
     run(&mut c, "INSERT INTO d.t VALUES (9, 90)");
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while one(&mut q, "SELECT COUNT(*) FROM d.t WHERE a = 9") != "1" {
         assert!(Instant::now() < until, "{}", status(&mut q, "Last_SQL_Error"));
         std::thread::sleep(Duration::from_millis(10));
@@ -524,7 +525,7 @@ fn types_that_differ_are_converted_if_they_may() {
             run(&mut q, "SET GLOBAL replica_type_conversions = 'ALL_LOSSY,ALL_NON_LOSSY'");
             run(&mut q, "START REPLICA SQL_THREAD");
         }
-        let until = Instant::now() + Duration::from_secs(30);
+        let until = Instant::now() + PATIENCE;
         let shown = format!("SELECT CONCAT_WS('|', id, a, b, c, d) FROM d.t{n}");
         while !common::rows(&mut q, &shown).first().is_some_and(|r| r[0].starts_with('2')) {
             assert!(Instant::now() < until, "{}", status(&mut q, "Last_SQL_Error"));

@@ -1,6 +1,6 @@
 //! What a channel may do: REQUIRE_ROW_FORMAT, PRIVILEGE_CHECKS_USER, GTID_ONLY.
 
-use crate::common::{self, error, one, run};
+use crate::common::{self, PATIENCE, error, one, run};
 use crate::relay::received;
 use crate::replica::{Following, change, follow, pair, same, source, status, with_log};
 use crate::replica_mariadb::last_log;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// Waits until the applier has stopped, and tells why.
 fn stops(q: &mut Connection) -> String {
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while status(q, "Replica_SQL_Running") == "Yes" {
         assert!(Instant::now() < until, "it goes on");
         std::thread::sleep(Duration::from_millis(10));

@@ -1,6 +1,6 @@
 //! What a replica says of itself: before it has a source, where it stands, and why it cannot connect.
 
-use crate::common::{self, error, one, run};
+use crate::common::{self, PATIENCE, error, one, run};
 use crate::relay::wait;
 use crate::replica::{Following, change, follow, pair, source, status, without_log};
 use gannet_wire::client::{Address, Connection};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// Waits until it has stopped receiving; the number and the text of why.
 fn failed(q: &mut Connection) -> (String, String) {
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while status(q, "Replica_IO_Running") != "No" {
         assert!(Instant::now() < until, "it goes on receiving");
         std::thread::sleep(Duration::from_millis(10));
@@ -96,7 +96,7 @@ fn it_says_why_it_cannot_connect() {
     let s = source();
     let following = Following::start(without_log);
     let mut q = following.r.connect();
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (closed, _held) = crate::replica_failover::nobodys_port();
     change(&mut q, &s, &format!("SOURCE_AUTO_POSITION = 1, SOURCE_RETRY_COUNT = 2, SOURCE_PORT = {closed}"));
     run(&mut q, "START REPLICA IO_THREAD");
     let (number, text) = failed(&mut q);
@@ -131,7 +131,7 @@ fn what_cannot_be_applied_is_no_retry() {
     run(&mut q, "SET sql_log_bin = 0");
     run(&mut q, "INSERT INTO d.t VALUES (1)");
     run(&mut c, "INSERT INTO d.t VALUES (1)");
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while status(&mut q, "Last_SQL_Errno") != "1062" {
         assert!(Instant::now() < until, "it was applied");
         std::thread::sleep(Duration::from_millis(10));

@@ -1,12 +1,10 @@
 //! Semi-synchronous replication: what a client is told, and what others see, while a replica has not acknowledged.
 
-use crate::common::{Running, error, one, run};
+use crate::common::{PATIENCE, Running, error, one, run};
 use crate::replica::{Following, change, source, status, with_log};
 use gannet_wire::client::{Connection, Options};
 use gannet_wire::flags::com;
 use std::time::{Duration, Instant};
-
-const PATIENCE: Duration = Duration::from_secs(30);
 
 fn state(c: &mut Connection, name: &str) -> String {
     let found = c.query(&format!("SHOW STATUS LIKE 'Rpl_semi_sync_{name}'")).unwrap().texts();

@@ -1,7 +1,7 @@
 //! Stages of long work, as other sessions see them while it goes on.
 
 use crate::beside_writers::{in_the_making, started};
-use crate::common::{Running, error, one, rows, run};
+use crate::common::{PATIENCE, Running, error, one, rows, run};
 use gannet_server::vars::{Live, VarValue};
 use gannet_wire::client::{Connection, Error};
 use std::thread::JoinHandle;
@@ -21,7 +21,7 @@ fn number(text: &str) -> u64 {
 
 /// Asks again until there is an answer of so many rows.
 fn settled(c: &mut Connection, sql: &str, count: usize) -> Vec<Vec<String>> {
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + PATIENCE;
     loop {
         let found = rows(c, sql);
         if found.len() == count {

@@ -1,6 +1,6 @@
 //! What performance_schema tells of single statements, seen from other sessions while they run.
 
-use crate::common::{Running, options, rows, run};
+use crate::common::{Running, one, options, rows, run};
 use gannet_wire::client::{Connection, Options};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -12,9 +12,10 @@ const CURRENT: &str = "SELECT SQL_TEXT, END_EVENT_ID IS NULL, TIMER_WAIT > 15000
 fn a_statement_is_seen_while_it_runs_and_when_it_has_ended() {
     let r = Running::start();
     let (mut a, mut b) = (r.connect(), r.connect());
-    let sleeps = "SELECT SLEEP(1), 'marker'";
+    let sleeps = "SELECT SLEEP(1000), 'marker'";
     run(&mut a, "CREATE DATABASE d");
     run(&mut a, "USE d");
+    let id = one(&mut a, "SELECT CONNECTION_ID()");
     std::thread::scope(|s| {
         s.spawn(|| run(&mut a, sleeps));
         let mut seen: Vec<Vec<String>> = Vec::new();
@@ -23,6 +24,8 @@ fn a_statement_is_seen_while_it_runs_and_when_it_has_ended() {
             seen = rows(&mut b, CURRENT);
         }
         assert_eq!(seen, [[sleeps, "1", "1", "0", "statement/sql/select", "d"]]);
+        // SLEEP reports it by its value.
+        run(&mut b, &format!("KILL QUERY {id}"));
     });
     assert_eq!(rows(&mut b, CURRENT), [[sleeps, "0", "1", "1", "statement/sql/select", "d"]]);
     drop(a);

@@ -1,6 +1,6 @@
 //! The general and the slow query log.
 
-use crate::common::{Running, error, one, options, rows, run};
+use crate::common::{PATIENCE, Running, error, one, options, rows, run, wait_for};
 use gannet_wire::client::{Arg, Connection, Options};
 use gannet_wire::flags::{cap, com};
 use std::time::{Duration, Instant};
@@ -98,6 +98,8 @@ fn slow_statements() {
             c.execute(&s, &[Arg::Int(9)]).unwrap();
         }
     });
+    let waits = "SELECT COUNT(*) FROM performance_schema.data_lock_waits";
+    wait_for("the wait for a row", || one(&mut holder, waits) == "1");
     std::thread::sleep(Duration::from_millis(150));
     run(&mut holder, "COMMIT");
     waiter.join().unwrap();
@@ -208,7 +210,10 @@ fn counts_of_each_statement() {
     assert_eq!(error(&mut c, "SELECT nothing FROM t"), 1054);
     run(&mut c, "SET max_execution_time = 50");
     assert_eq!(
-        error(&mut c, "SELECT COUNT(*) FROM t a, t b, t c, t d, t e, t f, t g, t h, t i, t j, t k, t l, t m, t n, t o"),
+        error(
+            &mut c,
+            "SELECT COUNT(*) FROM t a, t b, t c, t d, t e, t f, t g, t h, t i, t j, t k, t l, t m, t n, t o, t p, t q, t r, t s, t u"
+        ),
         3024
     );
     run(&mut c, "SET max_execution_time = 0, GLOBAL log_slow_extra = OFF");
@@ -292,7 +297,7 @@ fn prompt(c: &mut Connection, sql: &str) -> Option<Vec<Vec<String>>> {
 fn logged(r: &Running, what: &str) {
     let mut watcher = r.connect();
     run(&mut watcher, "SET SESSION sql_log_off = ON");
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + PATIENCE;
     let quoted = what.replace('\'', "''");
     while one(&mut watcher, &format!("SELECT COUNT(*) FROM mysql.general_log WHERE argument = '{quoted}'")) == "0" {
         assert!(Instant::now() < until, "{what} is not in the log");
@@ -391,7 +396,7 @@ fn tables() {
     run_each(&mut c, &["CREATE TABLE t (a INT AUTO_INCREMENT PRIMARY KEY, b INT)", "SET long_query_time = 0"]);
     run_each(&mut c, &["INSERT INTO t (b) VALUES (1), (2), (3)", "SELECT SLEEP(0.1), b FROM t"]);
     run(&mut c, "SET long_query_time = 10");
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + PATIENCE;
     while one(&mut c, "SELECT COUNT(*) FROM mysql.slow_log WHERE sql_text LIKE 'SELECT SLEEP%'") == "0" {
         assert!(Instant::now() < until, "the slow statement is not in the log");
     }

@@ -1,6 +1,6 @@
 //! What performance_schema's summaries say of statements and connections.
 
-use crate::common::{Running, error, one, options, rows, run};
+use crate::common::{Running, error, one, options, rows, run, wait_for};
 use gannet_core::tallies::By;
 use gannet_core::vars::{Live, VarValue};
 use gannet_wire::client::{Arg, Connection, Options};
@@ -154,12 +154,7 @@ fn connections_that_have_ended_are_remembered() {
                      WHERE USER = 'event_scheduler' AND HOST = 'localhost'";
     assert_eq!(rows(&mut c, scheduler), [["1"]]);
     run(&mut c, "SET GLOBAL event_scheduler = OFF");
-    for _ in 0..100 {
-        if rows(&mut c, scheduler) == [["0"]] {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    wait_for("the scheduler's end", || rows(&mut c, scheduler) == [["0"]]);
     for table in ["accounts", "users", "hosts"] {
         run(&mut c, &format!("TRUNCATE performance_schema.{table}"));
     }
@@ -181,13 +176,7 @@ fn connections_that_have_ended_are_remembered() {
     let accounts = [["root", "localhost", "1", "1"], ["u", "localhost", "1", "5"], ["v", "localhost", "1", "1"]];
     let accounts: Vec<_> = accounts.iter().map(|cells| row(cells)).collect();
     let users: Vec<_> = [["root", "1"], ["u", "1"], ["v", "1"]].iter().map(|cells| row(cells)).collect();
-    for _ in 0..100 {
-        if counted(&mut c, "USER, HOST", "accounts") == accounts {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    assert_eq!(counted(&mut c, "USER, HOST", "accounts"), accounts);
+    wait_for("the sums of accounts", || counted(&mut c, "USER, HOST", "accounts") == accounts);
     let now: Vec<Vec<String>> = counted(&mut c, "USER", "users").into_iter().map(|r| r[..2].to_vec()).collect();
     assert_eq!(now, users);
     assert_eq!(nobody(), before + 1);
@@ -200,17 +189,12 @@ fn connections_that_have_ended_are_remembered() {
     changed.quit().unwrap();
     for (table, columns) in [("accounts", "USER, HOST"), ("users", "USER"), ("hosts", "HOST")] {
         let alone = || row(&[if table == "hosts" { "localhost" } else { "root" }, "1", "1"]);
-        let mut seen = Vec::new();
-        for _ in 0..100 {
+        wait_for(table, || {
             run(&mut c, &format!("TRUNCATE performance_schema.{table}"));
-            seen = counted(&mut c, columns, table);
+            let mut seen = counted(&mut c, columns, table);
             seen.iter_mut().filter(|_| table == "accounts").for_each(|r| drop(r.remove(1)));
-            if seen == [alone()] {
-                break;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        assert_eq!(seen, [alone()], "{table}");
+            seen == [alone()]
+        });
     }
     for lost in ["accounts", "users", "hosts", "digest"] {
         let status = format!("SHOW GLOBAL STATUS LIKE 'Performance_schema_{lost}_lost'");
