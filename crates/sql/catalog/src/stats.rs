@@ -4,7 +4,7 @@ use crate::catalog::Catalog;
 use crate::error::CatalogResult;
 use crate::keys::{KIND_FIGURES, KIND_HISTOGRAM, dictionary_key};
 use crate::trees::StoredTable;
-use gannet_engine::{Cut, Engine, EngineError, Insert, KeyRange, ScanOptions, TreeHandle, Txn, TxnOptions};
+use gannet_engine::{Cut, Engine, EngineError, Insert, KeyRange, ReadMode, ScanOptions, TreeHandle, Txn, TxnOptions};
 use gannet_schema::{Figures, Histogram, IndexFigures, Table};
 
 /// Places sampled in a tree (`innodb_stats_persistent_sample_pages`); one of fewer entries than are read there is read
@@ -148,11 +148,10 @@ impl<'a> Sampler<'a> {
 
     /// Distinct values of a prefix, when they are few.
     fn jump(&mut self, txn: &mut Txn, part: usize) -> Result<Option<usize>, EngineError> {
-        let look = ScanOptions { unseen: true, ..ScanOptions::default() };
         let mut prefix: Vec<u8> = Vec::new();
         for n in 0..=COUNTED {
             let from = if n == 0 { Cut::Start } else { Cut::After(&prefix) };
-            let mut scan = txn.scan(self.tree, KeyRange::new(from, Cut::End), look)?;
+            let mut scan = txn.scan(self.tree, KeyRange::new(from, Cut::End), look())?;
             let Some(entry) = scan.next(txn)? else { return Ok(Some(n.max(1))) };
             self.table.part_ends(self.position, entry.key, &mut self.bounds);
             let end = self.bounds.get(part).copied().unwrap_or(entry.key.len());
@@ -162,8 +161,7 @@ impl<'a> Sampler<'a> {
     }
 
     fn read(&mut self, txn: &mut Txn, from: Cut<'_>, limit: u64) -> Result<(), EngineError> {
-        let look = ScanOptions { unseen: true, ..ScanOptions::default() };
-        let mut scan = txn.scan(self.tree, KeyRange::new(from, Cut::End), look)?;
+        let mut scan = txn.scan(self.tree, KeyRange::new(from, Cut::End), look())?;
         let mut n = 0;
         while n < limit
             && let Some(entry) = scan.next(txn)?
@@ -183,6 +181,13 @@ impl<'a> Sampler<'a> {
         }
         Ok(())
     }
+}
+
+/// Entries are read as they are now, committed or not, as the trees' counts of rows are: what a long transaction has
+/// written would else be rows without values when it commits, and a commit changes nothing for which figures are taken
+/// anew.
+fn look() -> ScanOptions {
+    ScanOptions { mode: ReadMode::Newest, unseen: true, ..ScanOptions::default() }
 }
 
 fn figures_key(table: &Table) -> Vec<u8> {
