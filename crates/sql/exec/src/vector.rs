@@ -373,8 +373,10 @@ fn select_like<'p>(
             ValueRef::Null => {}
             ValueRef::Str(text, own) if as_they_are(own) => {
                 cx.check_killed()?;
-                if pattern.matches(text) != negated {
-                    kept.push(*row);
+                match pattern.matches_unless(text, crate::context::stopped) {
+                    Some(matches) if matches != negated => kept.push(*row),
+                    Some(_) => {}
+                    None => return Err(gannet_types::sql_err!(QueryInterrupted)),
                 }
             }
             _ => return Ok(None),

@@ -136,9 +136,9 @@ fn like(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Valu
             first
         }
     };
-    let _ = cx;
     let pattern = LikePattern::new(&rules::text_of(&args[1], &call.args[1], charset)?, escape, collation);
-    Ok(Value::from(pattern.matches(&rules::text_of(&args[0], &call.args[0], charset)?)))
+    let text = rules::text_of(&args[0], &call.args[0], charset)?;
+    pattern.matches_unless(&text, cx.stopped).map(Value::from).ok_or_else(|| sql_err!(QueryInterrupted))
 }
 
 pub(crate) static FUNCTIONS: &[FunctionDef] = &[

@@ -393,7 +393,7 @@ fn find_in_set_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {
     Ok(rules::int_of(3, rules::nullable(args)))
 }
 
-fn find_in_set(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
+fn find_in_set(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value> {
     let (collation, texts) = compared(call, args, &[0, 1])?;
     let (what, list) = (&texts[0], &texts[1]);
     if list.is_empty() {
@@ -402,8 +402,15 @@ fn find_in_set(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
     // Spaces at the end count.
     let spaces = |text: &[u8]| text.iter().rev().take_while(|b| **b == b' ').count();
     let same = |item: &[u8]| collation.get().equal(item, what) && spaces(item) == spaces(what);
-    let found = list.split(|b| *b == b',').position(same);
-    Ok(Value::Int(found.map_or(0, |i| i as i64 + 1)))
+    for (i, item) in list.split(|b| *b == b',').enumerate() {
+        if i % INTERRUPT_EVERY == INTERRUPT_EVERY - 1 {
+            rules::check_interrupt(cx)?;
+        }
+        if same(item) {
+            return Ok(Value::Int(i as i64 + 1));
+        }
+    }
+    Ok(Value::Int(0))
 }
 
 fn make_set_rule(cx: RuleContext, args: &[ArgInfo<'_>]) -> Result<SqlType> {

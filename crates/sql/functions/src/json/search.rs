@@ -2,6 +2,7 @@
 
 use super::*;
 use gannet_types::collation::LikePattern;
+use gannet_types::convert::Stopped;
 use gannet_types::json::{Index, Leg, write_leg};
 use std::collections::HashSet;
 
@@ -10,6 +11,7 @@ const FOUND: usize = 2 * size_of::<Json>() + 32;
 
 struct Search<'p> {
     pattern: &'p LikePattern,
+    stopped: Stopped,
     one: bool,
     room: Room<'p>,
     found: Vec<Json>,
@@ -21,7 +23,11 @@ impl Search<'_> {
     /// Looks at all strings in a value that `at` leads to. False when the search is over.
     fn walk(&mut self, json: &Json, at: &mut Vec<Leg>) -> Result<bool> {
         match json {
-            Json::String(text) if self.pattern.matches(text.as_bytes()) => self.note(at)?,
+            Json::String(text) => match self.pattern.matches_unless(text.as_bytes(), self.stopped) {
+                Some(true) => self.note(at)?,
+                Some(false) => {}
+                None => return Err(sql_err!(QueryInterrupted)),
+            },
             Json::Array(items) => {
                 for (n, item) in items.iter().enumerate() {
                     at.push(Leg::Cell(Index { n, from_end: false }));
@@ -93,7 +99,7 @@ fn json_search(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
     let pattern = LikePattern::new(utf8_arg(call, args, 2)?.as_bytes(), escape, CollationId::UTF8MB4_BIN);
     let ways = paths.len() > 1 || paths.iter().any(|p| p.0.contains(&Leg::Ellipsis));
     let known = ways.then(HashSet::new);
-    let mut search = Search { pattern: &pattern, one, room: cx.room, found: Vec::new(), known };
+    let mut search = Search { pattern: &pattern, stopped: cx.stopped, one, room: cx.room, found: Vec::new(), known };
     for path in &paths {
         path.visit(&json, true, cx.room, &mut |value, at| search.walk(value, at))?;
         if one && !search.found.is_empty() {

@@ -110,12 +110,22 @@ impl LikePattern {
         match &self.shape {
             Shape::Pieces(pieces) => match_pieces(pieces, text),
             Shape::Folded(pieces, _) if text.is_ascii() => match_folded(pieces, text),
-            Shape::Tokens(tokens) | Shape::Folded(_, tokens) => self.match_tokens(tokens, text),
+            Shape::Tokens(tokens) | Shape::Folded(_, tokens) => self.match_tokens(tokens, text, || false) == Some(true),
         }
     }
 
-    /// At most text times pattern steps, without recursion: on a mismatch only the last `%` is retried.
-    fn match_tokens(&self, tokens: &[Token], text: &[u8]) -> bool {
+    /// As [`LikePattern::matches`], for what may take long: `None` when `stopped` says so meanwhile.
+    pub fn matches_unless(&self, text: &[u8], stopped: impl Fn() -> bool) -> Option<bool> {
+        match &self.shape {
+            Shape::Folded(_, tokens) | Shape::Tokens(tokens) if text.len().saturating_mul(tokens.len()) > MUCH => {
+                self.match_tokens(tokens, text, stopped)
+            }
+            _ => Some(self.matches(text)),
+        }
+    }
+
+    /// At most text times pattern steps, without recursion: on a mismatch only the last `%` is retried. `None`: stopped.
+    fn match_tokens(&self, tokens: &[Token], text: &[u8], stopped: impl Fn() -> bool) -> Option<bool> {
         // A character that weighs nothing is not a space.
         let collation = &Collation { pad: Pad::NoPad, ..*self.collation.get() };
         let charset = collation.charset;
@@ -127,12 +137,17 @@ impl LikePattern {
         let ascii = |first: u8| first < 0x80 && !charset.is_wide();
         let (mut at, mut token) = (0, 0);
         let mut retry: Option<(usize, usize)> = None;
+        let mut steps = 0u32;
         loop {
+            steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(STEPS) && stopped() {
+                return None;
+            }
             match tokens.get(token) {
                 Some(Token::Any) => {
                     token += 1;
                     if token == tokens.len() {
-                        return true;
+                        return Some(true);
                     }
                     retry = Some((token, at));
                     continue;
@@ -159,10 +174,10 @@ impl LikePattern {
                         continue;
                     }
                 }
-                None if at == text.len() => return true,
+                None if at == text.len() => return Some(true),
                 _ => {}
             }
-            let Some((t, from)) = retry.filter(|(_, from)| *from < text.len()) else { return false };
+            let Some((t, from)) = retry.filter(|(_, from)| *from < text.len()) else { return Some(false) };
             let next = from + if ascii(text[from]) { 1 } else { charset.char_len(&text[from..]) };
             retry = Some((t, next));
             token = t;
@@ -170,6 +185,13 @@ impl LikePattern {
         }
     }
 }
+
+/// Bytes of a text times parts of a pattern that are compared at once.
+const MUCH: usize = 1 << 24;
+/// Pieces of so many bytes are sought without preparing for it.
+const SHORT: usize = 64;
+/// Steps between two looks whether that is to be stopped.
+const STEPS: u32 = 1 << 16;
 
 /// First piece in front, last at the end, the others one after the other in between.
 fn match_pieces(pieces: &[Box<[u8]>], text: &[u8]) -> bool {
@@ -187,6 +209,10 @@ fn match_pieces(pieces: &[Box<[u8]>], text: &[u8]) -> bool {
 }
 
 fn find(text: &[u8], piece: &[u8]) -> Option<usize> {
+    if piece.len() > SHORT {
+        // Whatever the texts are, in time that their lengths bound.
+        return memchr::memmem::find(text, piece);
+    }
     let (first, rest) = piece.split_first()?;
     let last_start = text.len().checked_sub(piece.len())?;
     let mut at = 0;
