@@ -69,23 +69,50 @@ pub(crate) fn eval<'p>(
     cx: &mut Cx<'_, 'p>,
 ) -> Result<Column> {
     gannet_types::check_stack()?;
-    let types: SmallVec<[SqlType; 4]> = args.iter().map(|a| a.ty.clone()).collect();
-    let call = Call { ty: &expr.ty, args: &types, site: args.as_ptr() as usize };
-    let from: SmallVec<[Argument<'_, 'p>; 4]> = args
-        .iter()
-        .map(|arg| {
-            if let ExprKind::Column(n) = &arg.kind {
-                return Argument::Column(&batch.columns[*n as usize]);
-            }
-            let constant = if batch.rows > 1 { fixed(arg, cx) } else { None };
-            constant.map_or(Argument::Row(arg), |mut value| {
+    let before = cx.arguments_kept();
+    let values = sources(def, args, batch, cx).and_then(|from| eval_from(expr, def, (args, &from), batch, cx));
+    cx.drop_arguments(before);
+    values
+}
+
+/// Where the arguments' values come from.
+fn sources<'b, 'p>(
+    def: &FunctionDef,
+    args: &'p [Expr],
+    batch: &'b Batch,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<SmallVec<[Argument<'b, 'p>; 4]>> {
+    let mut from = SmallVec::with_capacity(args.len());
+    for arg in args {
+        if let ExprKind::Column(n) = &arg.kind {
+            from.push(Argument::Column(&batch.columns[*n as usize]));
+            continue;
+        }
+        let constant = if batch.rows > 1 { fixed(arg, cx) } else { None };
+        from.push(match constant {
+            Some(mut value) => {
                 if !def.keeps_digits {
                     value.settle(&arg.ty);
                 }
+                cx.keep_argument(&value)?;
                 Argument::Constant(value)
-            })
-        })
-        .collect();
+            }
+            None => Argument::Row(arg),
+        });
+    }
+    Ok(from)
+}
+
+fn eval_from<'p>(
+    expr: &'p Expr,
+    def: &'static FunctionDef,
+    (args, from): (&'p [Expr], &[Argument<'_, 'p>]),
+    batch: &Batch,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Column> {
+    let types: SmallVec<[SqlType; 4]> = args.iter().map(|a| a.ty.clone()).collect();
+    let call = Call { ty: &expr.ty, args: &types, site: args.as_ptr() as usize };
+    let before = cx.arguments_kept();
     // Arithmetic of integers and doubles computes both operands, even if one is NULL: the other may be out of range.
     let all = def.keeps_digits && expr.ty.id != TypeId::Decimal;
     let zone = &cx.shared.settings.time_zone;
@@ -117,12 +144,16 @@ pub(crate) fn eval<'p>(
             if !def.keeps_digits && !matches!(from, Argument::Constant(_)) {
                 value.settle(&arg.ty);
             }
+            if let Argument::Row(_) = from {
+                cx.keep_argument(value)?;
+            }
         }
         if null {
             column.push(gannet_types::ValueRef::Null);
         } else {
             column.push_value(long::call(def, call, &values, cx).map_err(|e| named(e, expr, cx))?);
         }
+        cx.drop_arguments(before);
         let bytes = column.long_bytes(BATCH_BYTES);
         cx.computing(bytes.saturating_sub(counted))?;
         counted = bytes.max(counted);

@@ -315,6 +315,8 @@ pub struct Cx<'a, 'p> {
     /// Those of the present batch, and how many of them are counted with the memory held.
     computed_now: usize,
     computed_held: usize,
+    /// Arguments that wait for their calls.
+    pub(crate) arguments: crate::long::Arguments,
     /// Bytes that evaluations went through since others were last let run: see [`Cx::worked`].
     pub(crate) worked: usize,
 }
@@ -387,6 +389,7 @@ impl<'a, 'p> Cx<'a, 'p> {
             computed: 0,
             computed_now: 0,
             computed_held: 0,
+            arguments: Default::default(),
             worked: 0,
         }
     }

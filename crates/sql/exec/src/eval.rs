@@ -56,10 +56,15 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
         }
         ExprKind::Call(def, args) => call(expr, def, args, batch, row, cx),
         ExprKind::Routine(called, args) => {
-            let values =
-                args.iter().map(|a| eval(a, batch, row, cx)).collect::<Result<smallvec::SmallVec<[Value; 4]>>>()?;
-            let (session, to, warnings) = cx.program()?;
-            session.function_value(to, warnings, called, &values)
+            let before = cx.arguments_kept();
+            let argument = |a| eval(a, batch, row, cx).and_then(|value| cx.keep_argument(&value).map(|()| value));
+            let values = args.iter().map(argument).collect::<Result<smallvec::SmallVec<[Value; 4]>>>();
+            let value = values.and_then(|values| {
+                let (session, to, warnings) = cx.program()?;
+                session.function_value(to, warnings, called, &values)
+            });
+            cx.drop_arguments(before);
+            value
         }
         ExprKind::And(args) => junction(args, false, batch, row, cx),
         ExprKind::Or(args) if args.len() >= alternatives::LONG_OR => alternatives::value(args, batch, row, cx),
@@ -252,6 +257,20 @@ fn call<'p>(
     if def.kernel == gannet_functions::Kernel::Repeat {
         return repeat(def, args, &expr.ty, batch, row, cx);
     }
+    let before = cx.arguments_kept();
+    let value = call_of(expr, def, args, batch, row, cx);
+    cx.drop_arguments(before);
+    value
+}
+
+fn call_of<'p>(
+    expr: &'p Expr,
+    def: &'static gannet_functions::FunctionDef,
+    args: &'p [Expr],
+    batch: &Batch,
+    row: usize,
+    cx: &mut Cx<'_, 'p>,
+) -> Result<Value> {
     let mut values: smallvec::SmallVec<[Value; 4]> = smallvec::SmallVec::new();
     let mut null = false;
     for arg in args {
@@ -270,6 +289,7 @@ fn call<'p>(
             value.settle(&arg.ty);
         }
         let known = !value.is_null();
+        cx.keep_argument(&value)?;
         values.push(value);
         if known && def.kernel == gannet_functions::Kernel::FirstKnown {
             values.resize(args.len(), Value::Null);

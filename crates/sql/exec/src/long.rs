@@ -56,7 +56,60 @@ pub(crate) fn call(def: &FunctionDef, call: Call<'_>, values: &[Value], cx: &mut
     Ok(value)
 }
 
+/// Long arguments of calls: each is kept until the others of its call are there, and a call may stand in an argument of
+/// another.
+#[derive(Default)]
+pub(crate) struct Arguments {
+    bytes: usize,
+    /// Those that are counted with the memory held: what is beyond one packet.
+    held: usize,
+}
+
 impl Cx<'_, '_> {
+    /// Bytes of the long arguments that are kept now.
+    #[inline]
+    pub(crate) fn arguments_kept(&self) -> usize {
+        self.arguments.bytes
+    }
+
+    /// An argument is kept. Error 1038 as for [`Cx::reserve`].
+    #[inline]
+    pub(crate) fn keep_argument(&mut self, value: &Value) -> Result<()> {
+        let bytes = value.long_bytes();
+        if bytes < LONG { Ok(()) } else { self.keep_long(bytes) }
+    }
+
+    #[cold]
+    fn keep_long(&mut self, bytes: usize) -> Result<()> {
+        self.arguments.bytes += bytes;
+        let beyond = self.beyond_packet();
+        let more = beyond.saturating_sub(self.arguments.held);
+        self.arguments.held += more;
+        self.reserve(more)
+    }
+
+    /// Arguments that were kept since `before` are not any more.
+    #[inline]
+    pub(crate) fn drop_arguments(&mut self, before: usize) {
+        if self.arguments.bytes != before {
+            self.drop_long(before);
+        }
+    }
+
+    #[cold]
+    fn drop_long(&mut self, before: usize) {
+        self.arguments.bytes = before;
+        let beyond = self.beyond_packet();
+        let less = self.arguments.held.saturating_sub(beyond);
+        self.arguments.held -= less;
+        self.release(less);
+    }
+
+    fn beyond_packet(&self) -> usize {
+        let most = usize::try_from(self.shared.settings.max_allowed_packet).unwrap_or(usize::MAX);
+        self.arguments.bytes.saturating_sub(most)
+    }
+
     /// Runs `f`, which goes through a value of so many bytes, with what conversions need.
     #[inline]
     pub(crate) fn convert<T: Send>(

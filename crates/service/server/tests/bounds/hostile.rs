@@ -53,6 +53,12 @@ const LIMITED: &[(&str, u16)] = &[
         "SELECT COUNT(*) FROM t a, t b WHERE REPEAT(CONCAT(a.s, b.s), 50) LIKE '%a%b%c%d%e%f%0%1%2%3%4%5%6%7%8%9%zz'",
         3024,
     ),
+    // One call over little.
+    ("SELECT REPEAT('a', 2000000) LIKE CONCAT('%', REPEAT('a', 100000), 'b%')", 3024),
+    ("SELECT REPEAT('a', 100000) LIKE CONCAT('%', REPEAT('_', 50000), 'b%')", 3024),
+    ("SELECT JSON_SEARCH(JSON_QUOTE(REPEAT('a', 2000000)), 'all', CONCAT('%', REPEAT('_', 50000), 'b%'))", 3024),
+    ("SELECT CAST(REPEAT('a', 2000000) AS BINARY) LIKE CONCAT('%', REPEAT('a', 100000), 'b%')", 0),
+    ("SELECT FIND_IN_SET('x', REPEAT('a,', 30000000))", 3024),
     ("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT MAX(i) FROM n", 3024),
     ("WITH RECURSIVE n (i) AS (SELECT 1 UNION SELECT i + 1 FROM n) SELECT MAX(i) FROM n", 3024),
     (
@@ -143,6 +149,16 @@ fn everything_ends_in_bounds() {
         assert_eq!(one(&mut c, "SELECT 1"), "1");
     }
     run(&mut c, "SET cte_max_recursion_depth = DEFAULT, max_execution_time = 0");
+    // Arguments are kept until their call is made, also in calls within calls.
+    let long = |n: usize| format!("REPEAT('{n}', {})", 20_000_000 + n);
+    let all = (10..40).map(long).collect::<Vec<_>>().join(", ");
+    for call in ["FIELD('x', ", "GREATEST(", "LENGTH(CONCAT_WS('', ", "INTERVAL(1, ", "ELT(3, "] {
+        let sql = format!("SELECT {call}{all}{}", if call.starts_with("LENGTH") { "))" } else { ")" });
+        assert_eq!(outcome(&mut c, &sql), 1038, "{call}");
+    }
+    let nested = (10..40).fold("'x'".to_string(), |inner, n| format!("GREATEST({}, {inner})", long(n)));
+    assert_eq!(outcome(&mut c, &format!("SELECT LENGTH({nested})")), 1038);
+    assert_eq!(outcome(&mut c, "SELECT LENGTH(CONCAT(REPEAT('a', 30000000), REPEAT('b', 30000000)))"), 0);
     let endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT MAX(i) FROM n";
     assert_eq!(outcome(&mut c, endless), 3636);
     // A long sliding frame over doubles is linear.
