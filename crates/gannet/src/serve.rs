@@ -6,6 +6,7 @@ use signal_hook::iterator::Signals;
 
 /// Runs `gannet serve` with these arguments.
 pub fn run(args: &[String]) -> Result<(), String> {
+    gannet_runtime::bound_free_memory();
     let options = match ServerOptions::parse(args)? {
         Request::Help => {
             print!("{}", gannet_server::help());

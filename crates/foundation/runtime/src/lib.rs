@@ -38,8 +38,8 @@ pub use gannet_base::slot::MAX_SLOTS;
 pub use gannet_telemetry::{LongWork, Stage, Wait};
 pub use monitor::Monitor;
 pub use os::{
-    cpu_ns, cpu_times_us, raise_descriptor_limit, read_secret, release_free_memory, resident_bytes, run_blocking,
-    run_long, tell_service_manager,
+    bound_free_memory, cpu_ns, cpu_times_us, raise_descriptor_limit, read_secret, release_free_memory, resident_bytes,
+    run_blocking, run_long, tell_service_manager,
 };
 pub use serve::{
     Addr, Conn, Factory, Listener, ListenerOptions, Next, Panicked, Peer, Ready, Service, ThreadHandling, Transport,

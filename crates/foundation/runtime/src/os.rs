@@ -48,6 +48,17 @@ pub fn cpu_times_us() -> (u64, u64) {
     (us(user), us(system))
 }
 
+/// Bounds the free memory that the allocator keeps for each of its arenas: by itself it keeps up to 64 MiB at the end of
+/// each, which [`release_free_memory`] does not reach. Before other threads are begun.
+pub fn bound_free_memory() {
+    #[cfg(target_env = "gnu")]
+    for (what, bytes) in [(libc::M_MMAP_THRESHOLD, 32 << 20), (libc::M_TRIM_THRESHOLD, 8 << 20)] {
+        // SAFETY: no other thread uses the allocator yet; the values are within mallopt(3)'s bounds, and one that it
+        // refused would leave it as it is.
+        unsafe { libc::mallopt(what, bytes) };
+    }
+}
+
 /// Gives memory that was freed back to the system: after something large is over. The allocator keeps it otherwise.
 /// Takes milliseconds for each hundred megabytes; run it with [`run_blocking`] where tasks would notice.
 pub fn release_free_memory() {
