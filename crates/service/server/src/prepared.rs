@@ -103,7 +103,7 @@ impl Values for Given<'_> {
         for (i, data) in long.iter().enumerate() {
             if let (Some(data), Some(slot)) = (data, bound.get_mut(i)) {
                 let binary = self.types.get(i).is_some_and(|t| is_blob(t.ty));
-                *slot = Value::Str(data[..].into(), if binary { CollationId::BINARY } else { collation });
+                *slot = text_or_bytes(data, if binary { CollationId::BINARY } else { collation });
             }
         }
         Ok(types_hash(self.types))
@@ -271,6 +271,13 @@ fn is_blob(t: u8) -> bool {
     matches!(t, ty::TINY_BLOB | ty::MEDIUM_BLOB | ty::LONG_BLOB | ty::BLOB)
 }
 
+/// A text; bytes that are none in its character set are bytes, as in a literal: no column of texts takes them as they
+/// are.
+fn text_or_bytes(bytes: &[u8], collation: CollationId) -> Value {
+    let valid = collation.charset().is_valid(bytes);
+    Value::Str(bytes.into(), if valid { collation } else { CollationId::BINARY })
+}
+
 /// A parameter of the protocol as a value.
 fn param_value(p: command::Param<'_>, collation: CollationId, client: Charset) -> Result<Value> {
     let wrong = || sql_err!(WrongArguments, "mysqld_stmt_execute");
@@ -283,8 +290,8 @@ fn param_value(p: command::Param<'_>, collation: CollationId, client: Charset) -
         command::Param::Decimal(text) => Value::Decimal(Decimal::parse(text).value),
         command::Param::Bytes(b) => Value::Str(b.into(), CollationId::BINARY),
         command::Param::Text(b) => match client {
-            _ if client.is_written() && collation.charset().is_written() => Value::Str(b.into(), collation),
-            Charset::Binary => Value::Str(b.into(), collation),
+            _ if client.is_written() && collation.charset().is_written() => text_or_bytes(b, collation),
+            Charset::Binary => text_or_bytes(b, collation),
             _ => Value::Str(client.convert(b, collation.charset()).bytes.as_ref().into(), collation),
         },
         command::Param::DateTime(d) => {

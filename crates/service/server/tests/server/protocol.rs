@@ -258,6 +258,37 @@ fn long_data_and_long_packets() {
 }
 
 #[test]
+fn parameters_that_are_no_text_are_in_no_column_of_texts() {
+    let r = Running::start();
+    let mut c = r.connect();
+    run(&mut c, "CREATE DATABASE d");
+    run(&mut c, "USE d");
+    run(&mut c, "CREATE TABLE t (v VARCHAR(20), l LONGTEXT, b VARBINARY(20))");
+    for column in ["v", "l"] {
+        let s = c.prepare(&format!("INSERT INTO t ({column}) VALUES (?)")).unwrap();
+        for bytes in [&b"\xff\xfe"[..], b"a\xc3"] {
+            // One parameter, not NULL, with a type: a text of so many bytes.
+            let given = [&[0, 1, 0xfd, 0, bytes.len() as u8], bytes].concat();
+            let in_pieces = [0, 1, 0xfd, 0];
+            for (pieces, values) in [(None, &given[..]), (Some(bytes), &in_pieces[..])] {
+                if let Some(piece) = pieces {
+                    let body = [&s.id.to_le_bytes()[..], &[0, 0], piece].concat();
+                    c.command(com::STMT_SEND_LONG_DATA, &body).unwrap();
+                }
+                let body = [&s.id.to_le_bytes()[..], &[0, 1, 0, 0, 0], values].concat();
+                c.command(com::STMT_EXECUTE, &body).unwrap();
+                assert_eq!(c.receive().unwrap_err().code(), Some(1366), "{column} {bytes:?} {pieces:?}");
+            }
+        }
+    }
+    let s = c.prepare("INSERT INTO t (b, v) VALUES (?, 'é')").unwrap();
+    let body = [&s.id.to_le_bytes()[..], &[0, 1, 0, 0, 0, 0, 1, 0xfd, 0, 2, 0xff, 0xfe]].concat();
+    c.command(com::STMT_EXECUTE, &body).unwrap();
+    c.receive().unwrap();
+    assert_eq!(rows(&mut c, "SELECT HEX(v), l, HEX(b) FROM t"), [["C3A9", "NULL", "FFFE"]]);
+}
+
+#[test]
 fn long_data_beyond_the_limit_fails_the_execution() {
     let r = Running::start();
     run(&mut r.connect(), "SET GLOBAL max_allowed_packet = 1048576");
