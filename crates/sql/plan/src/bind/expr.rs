@@ -723,18 +723,23 @@ fn beside_subquery(
     by: Comparison,
     operation: &str,
 ) -> Result<Expr> {
+    let bytes = column.ty().id.is_binary_string();
     if let (Comparison::String(collation), &ExprKind::Column(id)) = (by, &column.expr.kind)
-        && may_lose(column.ty(), collation)
-        && !column.ascii
+        && (may_lose(column.ty(), collation) && !column.ascii || bytes && !collation.is_binary())
     {
-        let error = mix(b, &[needle.clone(), column.clone()], operation);
+        let error = (!bytes).then(|| mix(b, &[needle.clone(), column.clone()], operation));
         let mut query = b.arena.subqueries[subplan as usize].query.take();
         let at = query.columns.iter().position(|c| c.id == id);
         let mut types: Vec<SqlType> = query.columns.iter().map(|c| b.arena.types[c.id as usize].clone()).collect();
         let mut errors = vec![None; types.len()];
         if let Some(at) = at {
-            types[at].collation = collation;
-            errors[at] = Some(error);
+            let own = &types[at];
+            // Bytes beside a firmer text are text, or error 3854.
+            types[at] = match bytes {
+                true => SqlType { nullable: own.nullable, ..SqlType::varchar(own.length, collation) },
+                false => SqlType { collation, ..own.clone() },
+            };
+            errors[at] = error;
         }
         let coerced = b.coerce(&mut query, &types, Coercion::Common(&errors));
         b.arena.subqueries[subplan as usize].query = query;
