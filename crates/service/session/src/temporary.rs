@@ -73,6 +73,7 @@ impl Session {
         create: &ast::CreateTable,
         reply: &mut dyn Reply,
     ) -> Result<Done> {
+        super::statement::refuse_foreign_keys(create)?;
         self.state.renew_snapshot();
         super::branch::refuse_temporary(self)?;
         if self.state.snapshot.temporaries().is_some_and(|t| t.len() >= MAX_TEMPORARY) {

@@ -120,7 +120,14 @@ pub(crate) fn not_inserted(slot: usize, index: usize, row: &[Value], cx: &mut Cx
 /// A row was changed by the statement. Errors 1452, 1451.
 pub(crate) fn updated(slot: usize, old: &[Value], new: &[Value], cx: &mut Cx<'_, '_>) -> Result<()> {
     let Some(links) = links(slot, cx) else { return Ok(()) };
-    parents(slot, links, Some(old), new, Asked::All, cx)?;
+    if let Some(missing) = missing_parent(slot, links, Some(old), new, Asked::All, cx)? {
+        let table = &*cx.shared.plan.tables[slot].table;
+        let key = &table.constraints.foreign_keys[missing as usize];
+        if let Some(index) = serving(table, &key.columns) {
+            refuse_referred(slot, links, index, (old, new), cx)?;
+        }
+        return Err(no_parent_of(table, key, new, cx));
+    }
     Cascade::default().update(slot, old, new, cx)
 }
 
@@ -128,6 +135,18 @@ pub(crate) fn updated(slot: usize, old: &[Value], new: &[Value], cx: &mut Cx<'_,
 /// index or one before it and may not follow, for those are asked first; 1452 as for [`not_inserted`].
 pub(crate) fn kept(slot: usize, index: usize, (old, new): (&[Value], &[Value]), cx: &mut Cx<'_, '_>) -> Result<()> {
     let Some(links) = links(slot, cx) else { return Ok(()) };
+    refuse_referred(slot, links, index, (old, new), cx)?;
+    parents(slot, links, Some(old), new, Asked::UpTo(index), cx)
+}
+
+/// Error 1451 where rows that may not follow refer to an old key whose index is written up to `index`.
+fn refuse_referred(
+    slot: usize,
+    links: &ForeignLinks,
+    index: usize,
+    (old, new): (&[Value], &[Value]),
+    cx: &mut Cx<'_, '_>,
+) -> Result<()> {
     let plan = cx.shared.plan;
     let table = &*plan.tables[slot].table;
     for link in &links.children {
@@ -144,7 +163,7 @@ pub(crate) fn kept(slot: usize, index: usize, (old, new): (&[Value], &[Value]), 
             Cascade::refuse(link, &prefix, old, cx)?;
         }
     }
-    parents(slot, links, Some(old), new, Asked::UpTo(index), cx)
+    Ok(())
 }
 
 /// A row was deleted by the statement. Error 1451.
@@ -176,7 +195,7 @@ impl Asked {
     }
 }
 
-/// The parents of a row that came, or changed from `old`.
+/// The parents of a row that came, or changed from `old`. Error 1452.
 fn parents(
     slot: usize,
     links: &ForeignLinks,
@@ -185,6 +204,25 @@ fn parents(
     asked: Asked,
     cx: &mut Cx<'_, '_>,
 ) -> Result<()> {
+    let Some(missing) = missing_parent(slot, links, old, new, asked, cx)? else { return Ok(()) };
+    let table = &*cx.shared.plan.tables[slot].table;
+    Err(no_parent_of(table, &table.constraints.foreign_keys[missing as usize], new, cx))
+}
+
+/// Error 1452 of a row.
+fn no_parent_of(table: &Table, key: &ForeignKey, new: &[Value], cx: &mut Cx<'_, '_>) -> SqlError {
+    refused(table, key, false, key.columns.iter().map(|c| &new[*c as usize]).collect(), cx)
+}
+
+/// The first foreign key of a row, which came or changed from `old`, by which it refers to none.
+fn missing_parent(
+    slot: usize,
+    links: &ForeignLinks,
+    old: Option<&[Value]>,
+    new: &[Value],
+    asked: Asked,
+    cx: &mut Cx<'_, '_>,
+) -> Result<Option<u32>> {
     let plan = cx.shared.plan;
     let table = &*plan.tables[slot].table;
     let mut prefix = Vec::new();
@@ -194,18 +232,17 @@ fn parents(
         if key.columns.iter().any(|c| value(c).is_null()) || old.is_some_and(|old| stays(table, key, old, new)) {
             continue;
         }
-        let row = || key.columns.iter().map(value).collect();
-        let Some((place, index)) = link.parent else { return Err(refused(table, key, false, row(), cx)) };
+        let Some((place, index)) = link.parent else { return Ok(Some(link.key)) };
         let (parent, index) = (&*plan.tables[place as usize].table, index as usize);
         let own = if parent.id == table.id { refers_to_itself(table, key, index, (old, new)) } else { None };
         match own {
             Some(true) => continue,
-            Some(false) => return Err(refused(table, key, false, row(), cx)),
+            Some(false) => return Ok(Some(link.key)),
             None => {}
         }
         prefix.clear();
         if encode_prefix(parent, index, key.columns.iter().map(|c| value(c).as_ref()), &mut prefix).is_err() {
-            return Err(refused(table, key, false, row(), cx));
+            return Ok(Some(link.key));
         }
         let whole = parent.clustered == Some(index) && parent.indexes[index].parts.len() == key.columns.len();
         let found = if whole {
@@ -216,10 +253,10 @@ fn parents(
             exists(codec::index_tree(parent, index, cx.txn.get()?)?, &prefix, ReadMode::FOR_SHARE, cx.txn.get()?)?
         };
         if !found {
-            return Err(refused(table, key, false, row(), cx));
+            return Ok(Some(link.key));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// The index that serves the key has the same entry as before, which is not looked at again.

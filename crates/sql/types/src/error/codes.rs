@@ -516,6 +516,7 @@ errors! {
     1703 "HY000" ReplicaHeartbeatValueOutOfRangeMin "The requested value for the heartbeat period is less than 1 millisecond. The value is reset to 0, meaning that heartbeating will effectively be disabled.";
     1704 "HY000" ReplicaHeartbeatValueOutOfRangeMax "The requested value for the heartbeat period exceeds the value of `replica_net_timeout' seconds. A sensible value for the period should be less than the timeout.";
     1706 "HY000" MultiUpdateKeyConflict "Primary key/partition key update is not allowed since the table is updated both as '{}' and '{}'.";
+    1708 "HY000" WarnOptionBelowLimit "The value of '{}' should be no less than the value of '{}'";
     1709 "HY000" IndexColumnTooLong "Index column size too large. The maximum column size is {} bytes.";
     1710 "HY000" ErrorInTriggerBody "Trigger '{}' has an error in its body: '{}'";
     1712 "HY000" IndexCorrupt "Index {} is corrupted";
@@ -878,6 +879,7 @@ errors! {
     3962 "HY000" WarnDeprecatedInnerInto "The INTO clause is deprecated inside query blocks of query expressions and will be removed in a future release. Please move the INTO clause to the end of statement instead.";
     3966 "22035" MissingJsonValue "No value was found by '{}' on the specified path.";
     3967 "22034" MultipleJsonValues "More than one value was found by '{}' on the specified path.";
+    3978 "HY000" ForeignKeyWithAtomicCreateSelect "Foreign key creation is not allowed with CREATE TABLE as SELECT and CREATE TABLE with START TRANSACTION statement.";
     3980 "HY000" InvalidJsonAttribute "Invalid json attribute, error: \"{}\" at pos {}: '{}'";
     3982 "HY000" InvalidUserAttributeJson "The user attribute must be a valid JSON object";
     3989 "HY000" SchemaReadOnly "Schema '{}' is in read only mode.";
@@ -898,6 +900,7 @@ errors! {
     4065 "HY000" ChangeReplicationSourceNoOptionsForGtidOnly "GTID_ONLY cannot be enabled for replication channel '{}'. You need GTID_MODE = ON, SOURCE_AUTO_POSITION = 1 and REQUIRE_ROW_FORMAT = 1.";
     4066 "HY000" CantDisableReqRowFormatWithGtidOnly "REQUIRE_ROW_FORMAT cannot be disabled for replication channel '{}' when GTID_ONLY=1.";
     4067 "HY000" CantDisableAutoPositionWithGtidOnly "SOURCE_AUTO_POSITION cannot be disabled for replication channel '{}' when GTID_ONLY=1.";
+    4079 "HY000" WarnDeprecatedCollation "'{}' is a collation of the deprecated character set {}. Please consider using {} with an appropriate collation instead.";
     4091 "HY000" XaTempTable "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
     4095 "HY000" WarnDeprecatedDatetimeDelimiter "Delimiter '{}' in position {} in datetime value '{}' at row {} is deprecated. Prefer the standard '{}'.";
     4096 "HY000" WarnDeprecatedDatetimeSpace "Delimiter '{}' in position {} in datetime value '{}' at row {} is superfluous and is deprecated. Please remove.";
