@@ -69,7 +69,7 @@ fn named(id: VarId, value: Value) -> Result<(VarId, Value)> {
 }
 
 /// The collation that a number means.
-fn collation_of_number(value: &Value) -> Option<CollationId> {
+pub(super) fn collation_of_number(value: &Value) -> Option<CollationId> {
     let number = match value {
         Value::Int(n) => u16::try_from(*n),
         Value::UInt(n) => u16::try_from(*n),
@@ -284,11 +284,18 @@ fn set_item(session: &mut Session, item: &SetItem) -> Result<()> {
         }
         SetItem::Variable { scope, prefix, name, value, .. } => {
             let id = known_variable(session, prefix.as_ref(), name)?;
-            deprecated::warn_of_variable(session, id, name);
+            let names_charset = CHARSETS.iter().chain(COLLATIONS).any(|live| id.is(*live));
+            if !names_charset {
+                deprecated::warn_of_variable(session, id, name);
+            }
             let value = match value {
                 SetValue::Default => None,
                 SetValue::Expr(expr) => Some(value_for_variable(session, expr)?),
             };
+            if names_charset {
+                deprecated::warn_of_charset(session, value.as_ref(), COLLATIONS.iter().any(|live| id.is(*live)));
+                deprecated::warn_of_variable(session, id, name);
+            }
             match scope {
                 VarScope::Global => set_global(session, id, value),
                 VarScope::Persist | VarScope::PersistOnly => persist(session, id, value, *scope == VarScope::Persist),
@@ -555,6 +562,13 @@ fn set_global(session: &mut Session, id: VarId, value: Option<Value>) -> Result<
     let (given, value) = (value.is_some(), checked(session, id, value, true)?);
     variables::check_monitors(&mut session.running.diagnostics.warnings, id, &value, given)?;
     let value = validate(session, id, &value)?;
+    if id.is(Live::MaxAllowedPacket) || id.is(Live::NetBufferLength) {
+        let other = |live: Live| if id.is(live) { value.clone() } else { session.server.globals.get(live) };
+        if other(Live::MaxAllowedPacket).as_u64() < other(Live::NetBufferLength).as_u64() {
+            let names: [&dyn std::fmt::Display; 2] = [&"max_allowed_packet", &"net_buffer_length"];
+            session.running.diagnostics.warnings.warn(ErrorCode::WarnOptionBelowLimit, &names);
+        }
+    }
     install_global(session, id, value)
 }
 

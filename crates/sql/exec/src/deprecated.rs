@@ -38,12 +38,15 @@ pub fn deprecation(notice: Notice) -> Warning {
         ),
         Notice::ValuesElsewhere => Warning::new(Level::Warning, gone, &[&"VALUES function"]),
         Notice::CharsetAttribute(word) => instead(word, "CHARACTER SET charset_name"),
-        Notice::Ucs2 => instead("ucs2", "utf8mb4"),
         Notice::National => Warning::new(Level::Warning, ErrorCode::DeprecatedNational, &[]),
         Notice::Utf8 => Warning::new(Level::Warning, ErrorCode::DeprecatedUtf8Alias, &[]),
-        Notice::Utf8mb3 => instead("utf8mb3", "utf8mb4"),
-        Notice::Utf8mb3Collation(name) => {
-            Warning::new(Level::Warning, ErrorCode::DeprecatedNationalOrCollation, &[&name, &"UTF8MB3", &"UTF8MB4"])
+        Notice::OldCharset(name) => instead(name, "utf8mb4"),
+        Notice::OldCollation(charset, rest) => {
+            let (code, old, new) = match charset {
+                "utf8mb3" => (ErrorCode::DeprecatedNationalOrCollation, "UTF8MB3", "UTF8MB4"),
+                _ => (ErrorCode::WarnDeprecatedCollation, charset, "utf8mb4"),
+            };
+            Warning::new(Level::Warning, code, &[&format!("{charset}_{rest}"), &old, &new])
         }
         Notice::CalcFoundRows => say(
             ErrorCode::WarnDeprecatedSyntax,

@@ -25,12 +25,10 @@ pub enum Notice {
     National,
     /// `utf8` as the name of a character set
     Utf8,
-    /// `utf8mb3` as the name of a character set
-    Utf8mb3,
-    /// `ucs2` as the name of a character set
-    Ucs2,
-    /// A collation of utf8mb3
-    Utf8mb3Collation(&'static str),
+    /// The name of another character set that is to go
+    OldCharset(&'static str),
+    /// A collation of such a one: the character set, and what stands behind it and `_`
+    OldCollation(&'static str, &'static str),
     /// `SQL_CALC_FOUND_ROWS`
     CalcFoundRows,
     /// `FOUND_ROWS()`
@@ -56,8 +54,59 @@ pub enum Notice {
 /// Notices of one text at most: MySQL's diagnostics area keeps 1024 by default.
 const MOST: usize = 1024;
 
-/// Collations of utf8mb3 that are worth naming.
-const UTF8MB3: &[&str] = &["utf8mb3_general_ci", "utf8mb3_bin", "utf8mb3_unicode_ci", "utf8mb3_unicode_520_ci"];
+/// Character sets that are to go.
+const OLD_CHARSETS: &[&str] = &["utf8mb3", "ucs2", "macroman", "macce", "dec8", "hp8"];
+/// What names of their collations end with.
+const COLLATIONS: &[&str] = &[
+    "general_ci",
+    "bin",
+    "unicode_ci",
+    "unicode_520_ci",
+    "general_mysql500_ci",
+    "tolower_ci",
+    "croatian_ci",
+    "czech_ci",
+    "danish_ci",
+    "english_ci",
+    "esperanto_ci",
+    "estonian_ci",
+    "german2_ci",
+    "hungarian_ci",
+    "icelandic_ci",
+    "latvian_ci",
+    "lithuanian_ci",
+    "persian_ci",
+    "polish_ci",
+    "roman_ci",
+    "romanian_ci",
+    "sinhala_ci",
+    "slovak_ci",
+    "slovenian_ci",
+    "spanish2_ci",
+    "spanish_ci",
+    "swedish_ci",
+    "turkish_ci",
+    "vietnamese_ci",
+];
+
+impl Notice {
+    /// Of a character set that is to go.
+    pub fn of_charset(name: &str) -> Option<Notice> {
+        if name.eq_ignore_ascii_case("utf8") {
+            return Some(Notice::Utf8);
+        }
+        OLD_CHARSETS.iter().find(|old| old.eq_ignore_ascii_case(name)).map(|old| Notice::OldCharset(old))
+    }
+
+    /// Of a collation of such a one.
+    pub fn of_collation(name: &str) -> Option<Notice> {
+        let lower = name.to_ascii_lowercase();
+        let (charset, rest) = lower.split_once('_')?;
+        let charset = if charset == "utf8" { "utf8mb3" } else { charset };
+        let old = OLD_CHARSETS.iter().find(|old| **old == charset)?;
+        COLLATIONS.iter().find(|end| **end == rest).map(|rest| Notice::OldCollation(old, rest))
+    }
+}
 
 impl super::parser::Parser<'_> {
     /// Notes a deprecated construct.
@@ -68,23 +117,13 @@ impl super::parser::Parser<'_> {
         }
     }
 
-    /// Notes the names of the character set that is to go.
+    /// Notes the names of the character sets that are to go.
     pub(crate) fn notice_charset(&mut self, name: &str) {
-        if name.eq_ignore_ascii_case("utf8") {
-            self.notice(Notice::Utf8);
-        } else if name.eq_ignore_ascii_case("utf8mb3") {
-            self.notice(Notice::Utf8mb3);
-        } else if name.eq_ignore_ascii_case("ucs2") {
-            self.notice(Notice::Ucs2);
-        }
+        Notice::of_charset(name).into_iter().for_each(|n| self.notice(n));
     }
 
-    /// Notes its collations.
+    /// Notes their collations.
     pub(crate) fn notice_collation(&mut self, name: &str) {
-        let lower = name.to_ascii_lowercase();
-        let Some(rest) = lower.strip_prefix("utf8mb3_").or_else(|| lower.strip_prefix("utf8_")) else { return };
-        if let Some(known) = UTF8MB3.iter().find(|c| c.strip_prefix("utf8mb3_") == Some(rest)) {
-            self.notice(Notice::Utf8mb3Collation(known));
-        }
+        Notice::of_collation(name).into_iter().for_each(|n| self.notice(n));
     }
 }

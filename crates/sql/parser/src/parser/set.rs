@@ -119,7 +119,8 @@ impl Parser<'_> {
             return Ok(SetItem::Names { charset, collation });
         }
         if self.eat_charset() {
-            let charset = if self.eat_kw(Kw::DEFAULT) { None } else { Some(self.charset_name()?) };
+            // MySQL warns of no name here.
+            let charset = if self.eat_kw(Kw::DEFAULT) { None } else { Some(self.collation_in_expr()?) };
             return Ok(SetItem::Charset(charset));
         }
         let mut name =
