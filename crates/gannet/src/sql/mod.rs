@@ -75,6 +75,7 @@ impl Client {
     fn feed(&mut self, input: &mut dyn BufRead) -> Result<Then, String> {
         let mut splitter = Splitter::default();
         let mut line = Vec::new();
+        let mut begins = true;
         loop {
             line.clear();
             let n = input.read_until(b'\n', &mut line).map_err(|e| format!("cannot read the input: {e}"))?;
@@ -82,6 +83,9 @@ impl Client {
                 0 => splitter.finish().into_iter().collect(),
                 _ => {
                     let end = line.strip_suffix(b"\n").unwrap_or(&line);
+                    // Editors begin files with a mark that they are UTF-8.
+                    let end = if begins { end.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(end) } else { end };
+                    begins = false;
                     splitter.line(end.strip_suffix(b"\r").unwrap_or(end))
                 }
             };
