@@ -48,8 +48,8 @@ pub fn cpu_times_us() -> (u64, u64) {
     (us(user), us(system))
 }
 
-/// Bounds the free memory that the allocator keeps for each of its arenas: by itself it keeps up to 64 MiB at the end of
-/// each, which [`release_free_memory`] does not reach. Before other threads are begun.
+/// Bounds the free memory that the allocator keeps for each of its arenas: by itself it keeps up to 64 MiB at the
+/// end of each, which [`release_free_memory`] does not reach. Before other threads are begun.
 pub fn bound_free_memory() {
     #[cfg(target_env = "gnu")]
     for (what, bytes) in [(libc::M_MMAP_THRESHOLD, 32 << 20), (libc::M_TRIM_THRESHOLD, 8 << 20)] {

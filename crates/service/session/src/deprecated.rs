@@ -3,7 +3,7 @@
 use super::{Session, profile};
 use gannet_core::vars::{self, VarId};
 use gannet_parser::Notice;
-use gannet_types::{ErrorCode, Level, Value, Warning, convert};
+use gannet_types::{CollationId, ErrorCode, Level, Value, Warning, convert};
 
 /// Variables that MySQL 8.4 takes with warning 1287, and nothing takes the place of.
 const DEPRECATED: &[&str] = &[
@@ -39,14 +39,19 @@ impl Session {
 }
 
 /// Warns of a character set or a collation that is to go, by its name or its number.
-pub(crate) fn warn_of_charset(session: &mut Session, value: Option<&Value>, is_collation: bool) {
+pub(crate) fn warn_of_charset(
+    session: &mut Session,
+    value: Option<&Value>,
+    number: Option<CollationId>,
+    is_collation: bool,
+) {
     let notice = match value {
         Some(Value::Str(..)) => {
             let text = value.map(|v| convert::utf8_text(&v.as_ref()).into_owned()).unwrap_or_default();
             let text = String::from_utf8_lossy(&text);
             if is_collation { Notice::of_collation(&text) } else { Notice::of_charset(&text) }
         }
-        _ => match value.and_then(super::set::collation_of_number).map(|id| id.get()) {
+        _ => match number.map(|id| id.get()) {
             Some(collation) if is_collation => Notice::of_collation(collation.name),
             Some(collation) => Notice::of_charset(collation.charset.name()),
             None => None,

@@ -69,7 +69,7 @@ fn named(id: VarId, value: Value) -> Result<(VarId, Value)> {
 }
 
 /// The collation that a number means.
-pub(super) fn collation_of_number(value: &Value) -> Option<CollationId> {
+fn collation_of_number(value: &Value) -> Option<CollationId> {
     let number = match value {
         Value::Int(n) => u16::try_from(*n),
         Value::UInt(n) => u16::try_from(*n),
@@ -293,7 +293,9 @@ fn set_item(session: &mut Session, item: &SetItem) -> Result<()> {
                 SetValue::Expr(expr) => Some(value_for_variable(session, expr)?),
             };
             if names_charset {
-                deprecated::warn_of_charset(session, value.as_ref(), COLLATIONS.iter().any(|live| id.is(*live)));
+                let number = value.as_ref().and_then(collation_of_number);
+                let is_collation = COLLATIONS.iter().any(|live| id.is(*live));
+                deprecated::warn_of_charset(session, value.as_ref(), number, is_collation);
                 deprecated::warn_of_variable(session, id, name);
             }
             match scope {

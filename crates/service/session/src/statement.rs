@@ -462,23 +462,11 @@ impl Session {
     }
 }
 
-/// A table that is filled where it is made has no foreign keys of its own: error 3978.
-pub(super) fn refuse_foreign_keys(create: &ast::CreateTable) -> Result<()> {
-    match &create.body {
-        ast::CreateTableBody::Define { elements, query: Some(_), .. }
-            if elements.iter().any(|e| matches!(e, ast::TableElement::ForeignKey(_))) =>
-        {
-            Err(sql_err!(ForeignKeyWithAtomicCreateSelect))
-        }
-        _ => Ok(()),
-    }
-}
-
 fn defined(session: &mut Session, statement: &Statement) -> Result<Done> {
     // A READ ONLY transaction ends like others: its restriction does not matter then.
     session.commit_implicitly()?;
     if let Statement::CreateTable(create) = statement {
-        refuse_foreign_keys(create)?;
+        temporary::refuse_foreign_keys(create)?;
     }
     session.work.require_read_write()?;
     if !temporary::only_temporary(session, statement) {

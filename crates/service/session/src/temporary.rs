@@ -73,7 +73,7 @@ impl Session {
         create: &ast::CreateTable,
         reply: &mut dyn Reply,
     ) -> Result<Done> {
-        super::statement::refuse_foreign_keys(create)?;
+        refuse_foreign_keys(create)?;
         self.state.renew_snapshot();
         super::branch::refuse_temporary(self)?;
         if self.state.snapshot.temporaries().is_some_and(|t| t.len() >= MAX_TEMPORARY) {
@@ -321,5 +321,17 @@ pub(super) fn recount(plan: &Plan, writes: bool) {
         if rows.abs_diff(before) > before / 10 {
             t.table.statistics.recount(rows);
         }
+    }
+}
+
+/// A table that is filled where it is made has no foreign keys of its own: error 3978.
+pub(super) fn refuse_foreign_keys(create: &ast::CreateTable) -> Result<()> {
+    match &create.body {
+        ast::CreateTableBody::Define { elements, query: Some(_), .. }
+            if elements.iter().any(|e| matches!(e, ast::TableElement::ForeignKey(_))) =>
+        {
+            Err(sql_err!(ForeignKeyWithAtomicCreateSelect))
+        }
+        _ => Ok(()),
     }
 }

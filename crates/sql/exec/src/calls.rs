@@ -69,7 +69,7 @@ pub(crate) fn eval<'p>(
     cx: &mut Cx<'_, 'p>,
 ) -> Result<Column> {
     gannet_types::check_stack()?;
-    let before = cx.arguments_kept();
+    let before = cx.arguments.kept();
     let values = sources(def, args, batch, cx).and_then(|from| eval_from(expr, def, (args, &from), batch, cx));
     cx.drop_arguments(before);
     values
@@ -112,7 +112,7 @@ fn eval_from<'p>(
 ) -> Result<Column> {
     let types: SmallVec<[SqlType; 4]> = args.iter().map(|a| a.ty.clone()).collect();
     let call = Call { ty: &expr.ty, args: &types, site: args.as_ptr() as usize };
-    let before = cx.arguments_kept();
+    let before = cx.arguments.kept();
     // Arithmetic of integers and doubles computes both operands, even if one is NULL: the other may be out of range.
     let all = def.keeps_digits && expr.ty.id != TypeId::Decimal;
     let zone = &cx.shared.settings.time_zone;

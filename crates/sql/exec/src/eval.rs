@@ -56,7 +56,7 @@ fn eval_deep<'p>(expr: &'p Expr, batch: &Batch, row: usize, cx: &mut Cx<'_, 'p>)
         }
         ExprKind::Call(def, args) => call(expr, def, args, batch, row, cx),
         ExprKind::Routine(called, args) => {
-            let before = cx.arguments_kept();
+            let before = cx.arguments.kept();
             let argument = |a| eval(a, batch, row, cx).and_then(|value| cx.keep_argument(&value).map(|()| value));
             let values = args.iter().map(argument).collect::<Result<smallvec::SmallVec<[Value; 4]>>>();
             let value = values.and_then(|values| {
@@ -257,7 +257,7 @@ fn call<'p>(
     if def.kernel == gannet_functions::Kernel::Repeat {
         return repeat(def, args, &expr.ty, batch, row, cx);
     }
-    let before = cx.arguments_kept();
+    let before = cx.arguments.kept();
     let value = call_of(expr, def, args, batch, row, cx);
     cx.drop_arguments(before);
     value

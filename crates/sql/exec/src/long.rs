@@ -65,49 +65,50 @@ pub(crate) struct Arguments {
     held: usize,
 }
 
-impl Cx<'_, '_> {
-    /// Bytes of the long arguments that are kept now.
+impl Arguments {
+    /// Bytes that are kept now.
     #[inline]
-    pub(crate) fn arguments_kept(&self) -> usize {
-        self.arguments.bytes
+    pub(crate) fn kept(&self) -> usize {
+        self.bytes
     }
 
+    fn beyond(&self, packet: u64) -> usize {
+        self.bytes.saturating_sub(usize::try_from(packet).unwrap_or(usize::MAX))
+    }
+}
+
+#[cold]
+fn keep_long(bytes: usize, cx: &mut Cx<'_, '_>) -> Result<()> {
+    cx.arguments.bytes += bytes;
+    let beyond = cx.arguments.beyond(cx.shared.settings.max_allowed_packet);
+    let more = beyond.saturating_sub(cx.arguments.held);
+    cx.arguments.held += more;
+    cx.reserve(more)
+}
+
+#[cold]
+fn drop_long(before: usize, cx: &mut Cx<'_, '_>) {
+    cx.arguments.bytes = before;
+    let beyond = cx.arguments.beyond(cx.shared.settings.max_allowed_packet);
+    let less = cx.arguments.held.saturating_sub(beyond);
+    cx.arguments.held -= less;
+    cx.release(less);
+}
+
+impl Cx<'_, '_> {
     /// An argument is kept. Error 1038 as for [`Cx::reserve`].
     #[inline]
     pub(crate) fn keep_argument(&mut self, value: &Value) -> Result<()> {
         let bytes = value.long_bytes();
-        if bytes < LONG { Ok(()) } else { self.keep_long(bytes) }
-    }
-
-    #[cold]
-    fn keep_long(&mut self, bytes: usize) -> Result<()> {
-        self.arguments.bytes += bytes;
-        let beyond = self.beyond_packet();
-        let more = beyond.saturating_sub(self.arguments.held);
-        self.arguments.held += more;
-        self.reserve(more)
+        if bytes < LONG { Ok(()) } else { keep_long(bytes, self) }
     }
 
     /// Arguments that were kept since `before` are not any more.
     #[inline]
     pub(crate) fn drop_arguments(&mut self, before: usize) {
         if self.arguments.bytes != before {
-            self.drop_long(before);
+            drop_long(before, self);
         }
-    }
-
-    #[cold]
-    fn drop_long(&mut self, before: usize) {
-        self.arguments.bytes = before;
-        let beyond = self.beyond_packet();
-        let less = self.arguments.held.saturating_sub(beyond);
-        self.arguments.held -= less;
-        self.release(less);
-    }
-
-    fn beyond_packet(&self) -> usize {
-        let most = usize::try_from(self.shared.settings.max_allowed_packet).unwrap_or(usize::MAX);
-        self.arguments.bytes.saturating_sub(most)
     }
 
     /// Runs `f`, which goes through a value of so many bytes, with what conversions need.

@@ -124,7 +124,8 @@ impl LikePattern {
         }
     }
 
-    /// At most text times pattern steps, without recursion: on a mismatch only the last `%` is retried. `None`: stopped.
+    /// At most text times pattern steps, without recursion: on a mismatch only the last `%` is retried.
+    /// `None`: stopped.
     fn match_tokens(&self, tokens: &[Token], text: &[u8], stopped: impl Fn() -> bool) -> Option<bool> {
         // A character that weighs nothing is not a space.
         let collation = &Collation { pad: Pad::NoPad, ..*self.collation.get() };
