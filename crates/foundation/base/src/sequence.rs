@@ -9,6 +9,21 @@ use crate::sync::atomic::{AtomicU64, Ordering::*, fence};
 #[derive(Debug, Default)]
 pub struct Sequence(AtomicU64);
 
+/// What a [`Sequence`] guards is being written.
+#[must_use]
+#[derive(Debug)]
+pub struct Writing<'s> {
+    sequence: &'s AtomicU64,
+    before: u64,
+}
+
+impl Drop for Writing<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.sequence.store(self.before.wrapping_add(2), Release);
+    }
+}
+
 impl Sequence {
     /// A sequence that nobody writes.
     pub fn new() -> Self {
@@ -18,11 +33,17 @@ impl Sequence {
     /// Writes what is guarded. The caller sees to it that there is one writer at a time.
     #[inline(always)]
     pub fn write(&self, f: impl FnOnce()) {
+        let _writing = self.writing();
+        f();
+    }
+
+    /// The same, for as long as the value lives.
+    #[inline(always)]
+    pub fn writing(&self) -> Writing<'_> {
         let before = self.0.load(Relaxed);
         self.0.store(before.wrapping_add(1), Relaxed);
         fence(Release);
-        f();
-        self.0.store(before.wrapping_add(2), Release);
+        Writing { sequence: &self.0, before }
     }
 
     /// How often it has been written. Within [`Sequence::read`]: with what is read.

@@ -7,7 +7,7 @@ use gannet_base::slot::{self, MAX_SLOTS};
 use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use gannet_base::sync::{Mutex, OnceLock};
 
-use crate::histogram::{BUCKETS, Histogram, bucket};
+use crate::histogram::{BUCKETS, Bucket, Histogram};
 use crate::{Counter, Scope, Wait, session};
 
 struct Block {
@@ -128,7 +128,13 @@ pub fn waited(why: Wait, ns: u64) {
 /// A statement took `ns` nanoseconds.
 #[inline(always)]
 pub fn latency(ns: u64) {
-    bump(&mine().latency[bucket(ns)], 1);
+    latency_in(Bucket::of(ns));
+}
+
+/// The same of a statement whose bucket is known.
+#[inline(always)]
+pub fn latency_in(bucket: Bucket) {
+    bump(&mine().latency[bucket.at()], 1);
 }
 
 /// All statements by how long they took, over all slots.

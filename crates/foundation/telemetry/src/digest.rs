@@ -14,7 +14,7 @@ use gannet_base::{CachePadded, prefetch};
 
 use crate::Histogram;
 use crate::executions::{Cells, Did, Execution};
-use crate::histogram::SharedHistogram;
+use crate::histogram::{Bucket, SharedHistogram};
 
 /// What statements are grouped by: a 128-bit hash of the normalised text, which is not shown.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -88,37 +88,38 @@ impl Block {
 
     /// `owned`: no other thread writes to it.
     #[inline(always)]
-    fn record(&self, owned: bool, e: &Execution) {
+    fn record(&self, owned: bool, e: &Execution, bucket: Bucket) {
         if !owned {
-            return self.record_shared(e);
+            // A copy, so that what is passed by reference in a rare case need not lie in memory in any other.
+            return self.record_shared(&Execution { ..*e }, bucket);
         }
         self.cells.add_owned(e);
         if e.end_unix_us > self.last_seen_us.load(Relaxed) {
             self.last_seen_us.store(e.end_unix_us, Relaxed);
         }
         if self.first_seen_us.load(Relaxed) == 0 {
-            self.begin(e);
+            self.begin(e.end_unix_us, e.latency_ns);
         }
-        self.latency.record_owned(e.latency_ns);
+        self.latency.record_owned(bucket);
     }
 
     #[cold]
-    fn record_shared(&self, e: &Execution) {
+    fn record_shared(&self, e: &Execution, bucket: Bucket) {
         self.cells.add_shared(e);
         self.last_seen_us.fetch_max(e.end_unix_us, Relaxed);
         if self.first_seen_us.load(Relaxed) == 0 {
-            self.begin(e);
+            self.begin(e.end_unix_us, e.latency_ns);
         }
-        self.latency.record_shared(e.latency_ns);
+        self.latency.record_shared(bucket);
     }
 
     /// The first execution since the entry was made or reset. Of several threads that share the block, one.
     #[cold]
-    fn begin(&self, e: &Execution) {
-        let first = self.first_seen_us.compare_exchange(0, e.end_unix_us, Relaxed, Relaxed).is_ok();
+    fn begin(&self, end_unix_us: u64, latency_ns: u64) {
+        let first = self.first_seen_us.compare_exchange(0, end_unix_us, Relaxed, Relaxed).is_ok();
         if first && self.began_us.load(Relaxed) == 0 {
-            self.began_us.store(e.end_unix_us, Relaxed);
-            self.began_ns.store(e.latency_ns, Relaxed);
+            self.began_us.store(end_unix_us, Relaxed);
+            self.began_ns.store(latency_ns, Relaxed);
         }
     }
 
@@ -255,8 +256,14 @@ impl<S: Clone> DigestHandle<S> {
     /// Adds one execution, made by the calling thread.
     #[inline(always)]
     pub fn record(&self, e: &Execution) {
+        self.record_in(e, Bucket::of(e.latency_ns));
+    }
+
+    /// The same, where the bucket of its latency is known.
+    #[inline(always)]
+    pub fn record_in(&self, e: &Execution, bucket: Bucket) {
         let (place, owned) = self.place();
-        place.record(owned, e);
+        place.record(owned, e, bucket);
     }
 
     /// Where the calling thread adds executions: to be kept by it until one ends. Making it writes nothing that other
@@ -354,10 +361,10 @@ impl DigestPlace {
         self.block.key.map(|key| DigestKey(key.get()))
     }
 
-    /// [`DigestHandle::record`]. By the thread that called [`DigestHandle::here`].
-    #[inline]
-    pub fn record(&self, e: &Execution) {
-        self.block.record(self.owned, e);
+    /// [`DigestHandle::record_in`]. By the thread that called [`DigestHandle::here`].
+    #[inline(always)]
+    pub fn record_in(&self, e: &Execution, bucket: Bucket) {
+        self.block.record(self.owned, e, bucket);
     }
 }
 
@@ -571,12 +578,12 @@ mod tests {
         let here = held.here();
         std::thread::scope(|scope| {
             scope.spawn(|| (0..20).for_each(|_| stats.clear()));
-            (0..1000).for_each(|_| here.record(&slow));
+            (0..1000).for_each(|_| here.record_in(&slow, Bucket::of(slow.latency_ns)));
         });
         assert!(held.snapshot().sums.did.count <= 1000);
         stats.clear();
         assert!(stats.snapshots().next().is_none() && stats.len() == 1);
-        here.record(&quick);
+        here.record_in(&quick, Bucket::of(quick.latency_ns));
         let s = stats.snapshots().next().unwrap();
         let did = &s.sums.did;
         assert_eq!((did.count, did.rows_sent, did.total_ns, s.sums.latency.count()), (1, 1, 1 << 10, 1));

@@ -16,16 +16,28 @@ pub const BUCKETS: usize = (OCTAVES + 1) << SUB_BITS;
 /// The bucket of a duration in nanoseconds.
 #[inline(always)]
 pub(crate) fn bucket(ns: u64) -> usize {
-    unbounded_bucket(ns).min(BUCKETS - 1)
+    Bucket::of(ns).at()
 }
 
-/// The same; of longer durations than there are buckets for, one behind the last.
-#[inline(always)]
-fn unbounded_bucket(ns: u64) -> usize {
-    let v = ns >> UNIT_BITS;
-    // Without a branch: the first two octaves have buckets of one unit both.
-    let exp = (v | 1 << SUB_BITS).ilog2() - SUB_BITS;
-    ((exp as usize) << SUB_BITS) + (v >> exp) as usize
+/// Where a duration is counted: found once for all histograms that count it.
+#[derive(Clone, Copy, Debug)]
+pub struct Bucket(usize);
+
+impl Bucket {
+    /// Of a duration in nanoseconds.
+    #[inline(always)]
+    pub fn of(ns: u64) -> Bucket {
+        let v = ns >> UNIT_BITS;
+        // Without a branch: the first two octaves have buckets of one unit both.
+        let exp = (v | 1 << SUB_BITS).ilog2() - SUB_BITS;
+        Bucket(((exp as usize) << SUB_BITS) + (v >> exp) as usize)
+    }
+
+    /// Its number. Durations that are too long for a bucket of their own are in the last one.
+    #[inline(always)]
+    pub(crate) fn at(self) -> usize {
+        self.0.min(BUCKETS - 1)
+    }
 }
 
 /// The least duration in nanoseconds that lies above bucket `i`.
@@ -190,8 +202,7 @@ impl SharedHistogram {
 
     /// For the only writer. A bucket that is full stays full.
     #[inline(always)]
-    pub(crate) fn record_owned(&self, ns: u64) {
-        let bucket = unbounded_bucket(ns);
+    pub(crate) fn record_owned(&self, Bucket(bucket): Bucket) {
         let cell = self.cell(bucket);
         let before = cell.load(Relaxed);
         cell.store(before.saturating_add(1), Relaxed);
@@ -201,8 +212,7 @@ impl SharedHistogram {
     }
 
     /// For several writers.
-    pub(crate) fn record_shared(&self, ns: u64) {
-        let bucket = unbounded_bucket(ns);
+    pub(crate) fn record_shared(&self, Bucket(bucket): Bucket) {
         if self.cell(bucket).fetch_add(1, Relaxed) == 0 {
             self.begin(bucket);
         }
@@ -292,8 +302,8 @@ mod tests {
         for ns in durations {
             alone.record(ns);
             alone.record(ns);
-            shared.record_owned(ns);
-            shared.record_shared(ns);
+            shared.record_owned(Bucket::of(ns));
+            shared.record_shared(Bucket::of(ns));
         }
         let mut sum = Histogram::new();
         shared.add_to(&mut sum);
@@ -301,7 +311,7 @@ mod tests {
         let of = [0.0, 0.001, 0.3, 0.5, 0.95, 0.99, 0.999, 1.0];
         assert_eq!(SharedHistogram::quantiles([&shared].into_iter(), None, of), alone.quantiles(of));
         let other = SharedHistogram::new();
-        (0..1000).for_each(|n| other.record_owned(n * n * n));
+        (0..1000).for_each(|n| other.record_owned(Bucket::of(n * n * n)));
         assert_eq!(
             SharedHistogram::quantiles([&other, &shared].into_iter(), Some(&alone), of),
             SharedHistogram::quantiles([&other].into_iter(), None, of)

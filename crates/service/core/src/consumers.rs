@@ -1,6 +1,7 @@
 //! What performance_schema collects of single statements: the rows of `setup_consumers` that can be changed.
 
 use crate::stages::Stages;
+use crate::usual::changed;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU16, Ordering::Relaxed};
 use std::sync::Arc;
 
@@ -152,6 +153,7 @@ impl Consumers {
     fn follow(&self) {
         let stages = [Consumer::StagesCurrent, Consumer::StagesHistory, Consumer::StagesHistoryLong];
         self.stages.follow(self.collect(), stages.map(|consumer| self.is_on(consumer)));
+        changed();
         let on = self.is_on(Consumer::StatementsCpu) || self.of_users.load(Relaxed);
         if self.measures.swap(on, Relaxed) != on {
             gannet_telemetry::measure_cpu(on);

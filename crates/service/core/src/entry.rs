@@ -1,9 +1,9 @@
 //! What others see of a session, which alone writes it: plain stores to lines that no other session writes.
 
 use crate::activity::Activity;
-use crate::history::{Ended, Event, Running, TEXT_BYTES};
+use crate::history::{Ended, Event, Plain, Running, TEXT_BYTES};
 use crate::kept::KeptText;
-use crate::ledger::{Life, NOBODY, SessionDeeds};
+use crate::ledger::{Kind, Life, NOBODY, SessionDeeds};
 use crate::setup::WatchedCell;
 use crate::stages::{SessionStages, Stages};
 use crate::tallies::Counted;
@@ -14,7 +14,7 @@ use gannet_base::sync::{Mutex, RwLock};
 use gannet_exec::spill::Taken;
 use gannet_parser::LexMode;
 use gannet_runtime::{LastWord, TaskContext, Wait};
-use gannet_telemetry::{Counter, Rare, SessionCounters, Work, count};
+use gannet_telemetry::{Bucket, Counter, DigestKey, Rare, SessionCounters, Work, count, latency_in};
 use gannet_wire::compress::Algorithm;
 use gannet_wire::tls::Agreed;
 use std::borrow::Cow;
@@ -273,10 +273,41 @@ impl Entry {
     /// The statement that runs has ended.
     #[inline(always)]
     pub fn ended(&self, ended: &Ended<'_>) {
-        let command = Activity::of(self.activity.load(Relaxed));
+        self.deeds.ended(&self.running(), ended);
+    }
+
+    #[inline(always)]
+    fn running(&self) -> Running<'_> {
+        let (command, text) = (self.activity.load(Relaxed), self.info_text.load(Relaxed));
         let length = self.info_len.load(Relaxed);
-        let text = self.info_text.load(Relaxed);
-        self.deeds.ended(&Running { command, text, length, words: &self.info, long: &self.long_info }, ended);
+        Running { command, text, length, words: &self.info, long: &self.long_info }
+    }
+
+    /// All was usual when the session asked, and is still: see [`crate::usual`].
+    #[inline(always)]
+    pub fn is_usual(&self) -> bool {
+        self.deeds.history.usual.holds()
+    }
+
+    /// The statement that runs has ended, [`is_usual`](Self::is_usual), and has a text that needs no lock. `counter`:
+    /// of its kind. `bucket`: of its latency.
+    #[inline(always)]
+    pub fn ended_plain(
+        &self,
+        counter: Option<Counter>,
+        plain: &Plain<'_>,
+        bucket: Bucket,
+        digest: impl FnOnce() -> Option<DigestKey>,
+    ) {
+        latency_in(bucket);
+        let running = self.running();
+        self.deeds.ended_plain(&running, Kind::of_good(running.command, counter), plain, digest);
+    }
+
+    /// The text of the statement that runs needs no lock.
+    #[inline(always)]
+    pub fn is_short(&self) -> bool {
+        self.info_len.load(Relaxed) as usize <= INFO_WORDS * 8
     }
 
     /// The statements that have ended and are kept, the oldest first.

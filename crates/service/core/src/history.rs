@@ -10,6 +10,7 @@ use crate::activity::Activity;
 use crate::event_names;
 use crate::kept::KeptText;
 use crate::transacted::{self, Alone, Transacted};
+use crate::usual::Usual;
 use gannet_base::Sequence;
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -48,6 +49,16 @@ pub struct Ended<'a> {
     pub listed: bool,
     /// Sums that it is not in yet; `None`: it is in all. It raised no error otherwise.
     pub owes: Option<Owes>,
+}
+
+/// What is left by one that raised no error, did nothing [`Rare`], is listed, and owes what it did to all sums.
+pub struct Plain<'a> {
+    /// Without its [`Execution::rare`].
+    pub execution: &'a Execution,
+    pub started_ns: u64,
+    pub schema: u32,
+    /// The transaction that it was.
+    pub alone: Option<Alone>,
 }
 
 /// To what a statement that has ended is still to be added.
@@ -212,8 +223,8 @@ pub struct History {
     count: AtomicU64,
     /// Made by the first statement: a connection that says nothing needs no memory for it.
     places: OnceLock<Box<[Place; KEPT]>>,
-    /// Of which round of the sums the figures are that are owed.
-    pub(crate) round: AtomicU64,
+    /// What is owed belongs to the present sums, for as long as this holds.
+    pub(crate) usual: Usual,
     /// The last one that was no [`Alone`].
     plain: AtomicU64,
     /// Those up to this owe nothing.
@@ -230,7 +241,8 @@ pub struct History {
 
 /// What the process list has of the statement that ends.
 pub struct Running<'a> {
-    pub command: Activity,
+    /// The number of its [`Activity`].
+    pub command: u8,
     /// Which text it is, where it comes again, with the same digest; 0 otherwise.
     pub text: u64,
     /// Length of the text in bytes.
@@ -256,6 +268,16 @@ const _: () = assert!(ALONE + Alone::BITS <= COMMAND && (Activity::Other as u64)
 /// The bits that say to which sums.
 const OWED: u64 = 0xffff << 16 | OWES | ((1 << Alone::BITS) - 1) << ALONE;
 
+/// What says of a statement's place that it is not like the others that owe to the same sums.
+const NOT_PLAIN: u64 = HAS_RARE | HAS_WORK | NO_INDEX;
+
+/// A word of these, without an error, and without flags.
+#[inline(always)]
+fn kind_of(schema: u32, command: u8, owes: Option<Owes>) -> u64 {
+    let owed = owes.map_or(0, |owes| u64::from(owes.kind) << 16 | OWES | Alone::bits(owes.alone) << ALONE);
+    u64::from(schema) << 32 | u64::from(command) << COMMAND | owed
+}
+
 fn owes_of(kind: u64) -> Owes {
     Owes { kind: (kind >> 16) as u16, alone: alone_of(kind) }
 }
@@ -264,26 +286,48 @@ fn alone_of(kind: u64) -> Option<Alone> {
     Alone::of_bits(kind >> ALONE & ((1 << Alone::BITS) - 1))
 }
 
+/// Where a statement goes that has ended.
+#[derive(Clone, Copy)]
+pub(crate) struct Next {
+    /// Statements before it.
+    count: u64,
+    at: usize,
+}
+
+impl Next {
+    /// The ring is full, or empty.
+    #[inline(always)]
+    pub(crate) fn is_first(self) -> bool {
+        self.at == 0
+    }
+}
+
 impl Place {
     /// The number of the statement that is in it, the ring's place `at`; 0: none. Places are written in turn.
     fn number(&self, at: usize) -> u64 {
         (self.sequence.writes() * KEPT as u64 + at as u64 + 1).saturating_sub(KEPT as u64)
     }
 
-    /// Figures of the statement that is in it.
-    #[inline]
-    fn execution(&self, kind: u64) -> Execution {
+    /// Figures of the statement that is in it, without the rare ones.
+    #[inline(always)]
+    fn figures(&self) -> Execution {
         let load = |a: &AtomicU64| a.load(Relaxed);
-        let error = kind & OWES == 0 && kind >> 16 & 0xffff != 0;
-        let rare = error || kind & (HAS_RARE | HAS_WORK | NO_INDEX) != 0;
         Execution {
             latency_ns: load(&self.latency_ns),
             rows_sent: load(&self.rows_sent),
             rows_examined: load(&self.rows_examined),
             rows_affected: load(&self.rows_affected),
             end_unix_us: 0,
-            rare: if rare { self.rare(kind, error) } else { None },
+            rare: None,
         }
+    }
+
+    /// All figures of the statement that is in it.
+    #[inline]
+    fn execution(&self, kind: u64) -> Execution {
+        let error = kind & OWES == 0 && kind >> 16 & 0xffff != 0;
+        let rare = error || kind & NOT_PLAIN != 0;
+        Execution { rare: if rare { self.rare(kind, error) } else { None }, ..self.figures() }
     }
 
     #[cold]
@@ -367,10 +411,11 @@ impl Place {
 }
 
 impl History {
-    /// The next statement takes the place of one that may owe something: all that is owed is to be settled before.
+    /// The place of the next statement. By the session alone.
     #[inline(always)]
-    pub(crate) fn is_full(&self) -> bool {
-        self.count.load(Relaxed).is_multiple_of(KEPT as u64)
+    pub(crate) fn next(&self) -> Next {
+        let count = self.count.load(Relaxed);
+        Next { count, at: (count % KEPT as u64) as usize }
     }
 
     /// What is owed. The caller sees to it that it is not settled meanwhile.
@@ -387,32 +432,40 @@ impl History {
     /// writes no place meanwhile.
     #[inline]
     pub(crate) fn settle(&self, mut of_some: impl FnMut(Owes, u64, &Simple), mut of_one: impl FnMut(Owing)) {
-        let places = self.places.get().map_or(&[][..], |places| &places[..]);
-        let count = self.count.load(Relaxed);
-        let (mut owed, mut owed_to, mut sums) = (0, 0, Simple::default());
-        for before in self.settled.load(Relaxed)..count {
-            let Some(place) = places.get((before % KEPT as u64) as usize) else { break };
+        let Some(places) = self.places.get() else { return };
+        let (mut before, count) = (self.settled.load(Relaxed), self.count.load(Relaxed));
+        while before < count {
+            let place = &places[(before % KEPT as u64) as usize];
             let (kind, which) = (place.kind.load(Relaxed), place.which.load(Relaxed));
             if kind & OWES == 0 {
-                continue;
+                before += 1;
+            } else if kind & NOT_PLAIN != 0 {
+                of_one(Owing { owes: owes_of(kind), which, execution: place.execution(kind) });
+                before += 1;
+            } else {
+                let sums = History::alike(places, (before, count), (kind & OWED, which));
+                of_some(owes_of(kind), which, &sums);
+                before += sums.count;
             }
-            let execution = place.execution(kind);
-            if execution.rare.is_some() {
-                of_one(Owing { owes: owes_of(kind), which, execution });
-                continue;
-            }
-            if (kind & OWED, which) != (owed, owed_to) {
-                if sums.count > 0 {
-                    of_some(owes_of(owed), owed_to, &sums);
-                }
-                (owed, owed_to, sums) = (kind & OWED, which, Simple::default());
-            }
-            sums.add(&execution);
-        }
-        if sums.count > 0 {
-            of_some(owes_of(owed), owed_to, &sums);
         }
         self.settled.store(count, Relaxed);
+    }
+
+    /// Sums of the statement after `before` others and of those that follow and owe to the same sums; the first one
+    /// is known to.
+    #[inline(always)]
+    fn alike(places: &[Place; KEPT], (before, count): (u64, u64), (owed, which): (u64, u64)) -> Simple {
+        let (mut sums, mut at) = (Simple::default(), (before % KEPT as u64) as usize);
+        loop {
+            let place = &places[at];
+            sums.add(&place.figures());
+            at = if at + 1 == KEPT { 0 } else { at + 1 };
+            let (next, to) = (&places[at], before + sums.count);
+            let goes_on = next.kind.load(Relaxed) & (OWED | NOT_PLAIN) == owed && next.which.load(Relaxed) == which;
+            if to == count || !goes_on {
+                return sums;
+            }
+        }
     }
 
     /// The statements in the places that were transactions, the oldest first. One that its session is writing over is
@@ -453,23 +506,24 @@ impl History {
         last.store(count + 1, Relaxed);
     }
 
-    /// A statement of the session has ended. Called by the session alone, which has settled what was owed if it
-    /// [`is_full`](Self::is_full). In line: its arguments stay in registers.
+    /// The place of a statement that has ended. An [`Alone`] that was there may be one of the last ten transactions for
+    /// longer.
     #[inline(always)]
-    pub(crate) fn add(&self, running: &Running<'_>, ended: &Ended<'_>, transactions: &Transacted) {
-        let count = self.count.load(Relaxed);
-        let places = self.places.get_or_init(Box::default);
-        let place = &places[(count % KEPT as u64) as usize];
-        let e = ended.execution;
-        let owes = ended
-            .owes
-            .map_or(0, |owes| u64::from(owes.kind) << 16 | OWES | owes.alone.map_or(0, |alone| alone.bits() << ALONE));
-        let is_alone = ended.owes.is_some_and(|owes| owes.alone.is_some());
+    fn place(&self, Next { count, at }: Next, is_alone: bool, transactions: &Transacted) -> &Place {
+        let place = &self.places.get_or_init(Box::default)[at];
         if !is_alone || self.plain.load(Relaxed) + KEPT as u64 > count + 1 {
             self.make_way(place, count, is_alone, transactions);
         }
+        place
+    }
+
+    /// A statement of the session has ended. Called by the session alone, which has settled what was owed if the place
+    /// [is the first](Next::is_first).
+    pub(crate) fn add(&self, next: Next, running: &Running<'_>, ended: &Ended<'_>, transactions: &Transacted) {
+        let e = ended.execution;
+        let place = self.place(next, ended.owes.is_some_and(|owes| owes.alone.is_some()), transactions);
         place.sequence.write(|| {
-            let mut kind = u64::from(ended.schema) << 32 | (running.command as u64) << COMMAND | owes;
+            let mut kind = kind_of(ended.schema, running.command, ended.owes);
             if !ended.listed {
                 kind |= UNLISTED;
             }
@@ -479,17 +533,33 @@ impl History {
             if let Some(rare) = &e.rare {
                 kind |= place.keep_rare(rare);
             }
-            if kind & CUT != 0 || running.text == 0 || running.text != place.which.load(Relaxed) {
-                place.keep_text(running, (ended.digest)());
+            if kind & CUT != 0 || !place.has_text(running) {
+                place.keep_text((running.text, running.length), running.words, (ended.digest)());
             }
-            place.started_ns.store(ended.started_ns, Relaxed);
-            place.latency_ns.store(e.latency_ns, Relaxed);
-            place.rows_sent.store(e.rows_sent, Relaxed);
-            place.rows_examined.store(e.rows_examined, Relaxed);
-            place.rows_affected.store(e.rows_affected, Relaxed);
-            place.kind.store(kind, Relaxed);
+            place.keep(kind, ended.started_ns, e);
         });
-        self.count.store(count + 1, Relaxed);
+        self.count.store(next.count + 1, Relaxed);
+    }
+
+    /// The same of one that is [`Plain`], and whose text is no longer than the words hold. In line: what it is told
+    /// stays in registers.
+    #[inline(always)]
+    pub(crate) fn add_plain(
+        &self,
+        next: Next,
+        running: &Running<'_>,
+        (plain, owes): (&Plain<'_>, Owes),
+        digest: impl FnOnce() -> Option<DigestKey>,
+        transactions: &Transacted,
+    ) {
+        let place = self.place(next, plain.alone.is_some(), transactions);
+        let writing = place.sequence.writing();
+        if !place.has_text(running) {
+            place.keep_text((running.text, running.length), running.words, digest());
+        }
+        place.keep(kind_of(plain.schema, running.command, Some(owes)), plain.started_ns, plain.execution);
+        drop(writing);
+        self.count.store(next.count + 1, Relaxed);
     }
 
     /// Statements that have ended.
@@ -526,18 +596,35 @@ impl History {
 }
 
 impl Place {
-    /// Keeps the text and its digest.
+    /// It has the text that has ended already.
+    #[inline(always)]
+    fn has_text(&self, running: &Running<'_>) -> bool {
+        running.text != 0 && running.text == self.which.load(Relaxed)
+    }
+
+    /// Keeps a text, which one it is, and its digest.
     #[inline(never)]
-    fn keep_text(&self, running: &Running<'_>, digest: Option<DigestKey>) {
+    fn keep_text(&self, (which, length): (u64, u32), from: &[AtomicU64; TEXT_WORDS], digest: Option<DigestKey>) {
         let digest = digest.map_or(0, |d| d.0);
         self.digest[0].store((digest >> 64) as u64, Relaxed);
         self.digest[1].store(digest as u64, Relaxed);
-        self.length.store(running.length, Relaxed);
-        self.which.store(running.text, Relaxed);
-        let words = (running.length as usize).div_ceil(8);
-        for (to, from) in self.text.iter().zip(running.words).take(words) {
+        self.length.store(length, Relaxed);
+        self.which.store(which, Relaxed);
+        let words = (length as usize).div_ceil(8);
+        for (to, from) in self.text.iter().zip(from).take(words) {
             to.store(from.load(Relaxed), Relaxed);
         }
+    }
+
+    /// Keeps what each statement has.
+    #[inline(always)]
+    fn keep(&self, kind: u64, started_ns: u64, e: &Execution) {
+        self.started_ns.store(started_ns, Relaxed);
+        self.latency_ns.store(e.latency_ns, Relaxed);
+        self.rows_sent.store(e.rows_sent, Relaxed);
+        self.rows_examined.store(e.rows_examined, Relaxed);
+        self.rows_affected.store(e.rows_affected, Relaxed);
+        self.kind.store(kind, Relaxed);
     }
 
     /// Keeps what most statements have nothing of. Returns the flags that say so.
@@ -623,7 +710,7 @@ mod tests {
             AtomicU64::new(u64::from_le_bytes(std::array::from_fn(|at| text.as_bytes()[8 * i + at])))
         });
         let (command, length) = (Activity::Query, text.len() as u32);
-        let running = Running { command, text: 0, length, words: &words, long: &long };
+        let running = Running { command: command as u8, text: 0, length, words: &words, long: &long };
         let execution = Execution::default();
         let ended = Ended {
             execution: &execution,
@@ -634,9 +721,9 @@ mod tests {
             listed: true,
             owes: None,
         };
-        history.add(&running, &ended, &transactions);
+        history.add(history.next(), &running, &ended, &transactions);
         REST.fetch_add(MOST_REST, Relaxed);
-        history.add(&running, &ended, &transactions);
+        history.add(history.next(), &running, &ended, &transactions);
         REST.fetch_sub(MOST_REST, Relaxed);
         let events = history.events(1, LexMode::default());
         assert_eq!(events.iter().map(|e| e.text().bytes().len()).collect::<Vec<_>>(), [text.len(), 128]);

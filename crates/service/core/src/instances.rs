@@ -4,6 +4,7 @@
 //! earlier one are nothing.
 
 use crate::kept::KeptText;
+use crate::usual::changed;
 use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use gannet_base::sync::{Mutex, MutexGuard};
 use gannet_parser::LexMode;
@@ -115,6 +116,7 @@ impl Rounds {
     /// TRUNCATE.
     pub fn forget(&self) {
         self.0.fetch_add(1, Relaxed);
+        changed();
     }
 
     /// The present one.

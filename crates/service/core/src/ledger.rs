@@ -11,6 +11,7 @@ pub use crate::deeds::{Deeds, Errors, Kind, Part, Raised, SessionDeeds, add_deed
 use crate::sums::ALL;
 pub use crate::sums::{Key, NOBODY, Of};
 use crate::transacted::{Ended, Transactions};
+use crate::usual::changed;
 use crate::waited::{Waits, Whose};
 use gannet_base::sync::Mutex;
 use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -117,25 +118,13 @@ impl Ledger {
         self.rounds[part as usize].now.load(Relaxed)
     }
 
-    /// A number for the rounds of all that statements owe, beside those of prepared statements.
-    #[inline]
-    pub(crate) fn rounds(&self) -> u64 {
-        self.round(Part::Statements) + self.round(Part::Transactions)
-    }
-
     /// From here on the session owes to sums of the present rounds. By the session alone.
     #[cold]
-    pub(crate) fn catch_up(
-        &self,
-        session: &SessionDeeds,
-        who: impl Fn() -> (String, String),
-        (now, prepared): (u64, u64),
-    ) {
+    pub(crate) fn catch_up(&self, session: &SessionDeeds, who: impl Fn() -> (String, String), prepared: u64) {
         session.settle();
         self.renew_if_old(session, &who, Part::Statements);
         self.renew_if_old(session, &who, Part::Transactions);
         session.prepared.round.store(prepared, Relaxed);
-        session.history.round.store(now, Relaxed);
     }
 
     #[inline]
@@ -283,6 +272,7 @@ impl Ledger {
     /// TRUNCATE by thread: the sessions begin again, their accounts keep what they did.
     pub fn forget_sessions(&self, part: Part) {
         self.rounds[part as usize].now.fetch_add(1, Relaxed);
+        changed();
     }
 
     /// TRUNCATE by account, user or host. As in MySQL the sessions begin again, and by user or host the accounts do,
@@ -296,6 +286,7 @@ impl Ledger {
             rounds.kept_from[*of as usize].store(round, Relaxed);
             all[*of as usize].values_mut().for_each(|account| account.forget(part));
         }
+        changed();
     }
 
     /// The accounts, users or hosts themselves were forgotten.

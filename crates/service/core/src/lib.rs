@@ -48,6 +48,7 @@ pub mod tls;
 pub mod transacted;
 pub mod user_locks;
 pub mod uses;
+mod usual;
 pub mod vars;
 pub mod waited;
 pub mod work;

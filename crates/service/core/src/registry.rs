@@ -100,23 +100,28 @@ impl Registry {
         self.of_watched(entry, kept).filter(|_| self.setup.is_on(kind))
     }
 
-    /// All is collected of the session's statements that is collected by default, and no more.
-    #[inline(always)]
+    /// All is collected of the session's statements that is collected by default, and no more: what they owe belongs
+    /// to the present sums. By the session alone.
     pub fn is_usual(&self, entry: &Entry) -> bool {
-        self.consumers.are_usual() && entry.watched.is_all() && !self.setup.some_off()
+        entry.is_usual() || self.becomes_usual(entry)
+    }
+
+    #[cold]
+    fn becomes_usual(&self, entry: &Entry) -> bool {
+        entry.deeds.history.usual.ask(|| {
+            let usual = self.consumers.are_usual() && entry.watched.is_all() && !self.setup.some_off();
+            if usual {
+                self.ledger.catch_up(&entry.deeds, || entry.account(), self.prepared.now());
+            }
+            usual
+        })
     }
 
     /// A statement of the session has ended without an error, and [`is_usual`](Self::is_usual). It is added to the sums
     /// later, from where it is kept. `counter`: of its kind. `alone`: the transaction that it was, which nobody else is
     /// told of.
-    #[inline(always)]
     pub fn ended(&self, entry: &Entry, counter: Option<Counter>, alone: Option<Alone>, ended: Ended<'_>) {
         gannet_telemetry::latency(ended.execution.latency_ns);
-        let prepared = self.prepared.now();
-        let rounds = self.ledger.rounds() + prepared;
-        if entry.deeds.history.round.load(Relaxed) != rounds {
-            self.ledger.catch_up(&entry.deeds, || entry.account(), (rounds, prepared));
-        }
         let kind = Kind::of(entry.activity().0, counter, 0).0;
         entry.ended(&Ended { owes: Some(Owes { kind, alone }), ..ended });
     }

@@ -2,6 +2,7 @@
 //! `setup_instruments` (MySQL manual, "Performance Schema Setup Tables"). They last as long as the server.
 
 use crate::ledger::Kind;
+use crate::usual::changed;
 use gannet_base::sync::RwLock;
 use gannet_base::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use std::collections::BTreeSet;
@@ -39,7 +40,10 @@ impl WatchedCell {
     }
 
     pub fn set(&self, watched: Watched) {
-        self.0.store(u8::from(!watched.instrumented) | u8::from(!watched.history) << 1, Relaxed);
+        let not = u8::from(!watched.instrumented) | u8::from(!watched.history) << 1;
+        if self.0.swap(not, Relaxed) != not {
+            changed();
+        }
     }
 }
 
@@ -163,6 +167,7 @@ impl Setup {
             Some(kind) => drop(off.insert(kind)),
         }
         self.some_off.store(!off.is_empty() || !self.transactions(), Relaxed);
+        changed();
     }
 }
 

@@ -9,6 +9,7 @@ use gannet_base::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use gannet_engine::Isolation;
 use gannet_telemetry::Simple;
 use std::collections::VecDeque;
+use std::num::NonZeroU8;
 use std::sync::OnceLock;
 
 /// Transactions that a session keeps (`performance_schema_events_transactions_history_size`).
@@ -119,30 +120,30 @@ impl Packed {
 
 /// How a transaction was that was one statement, and has not written: five bits, of which one is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Alone(u8);
+pub struct Alone(NonZeroU8);
 
 impl Alone {
     /// Bits that one takes.
     pub(crate) const BITS: u32 = 5;
 
     pub(crate) fn of_bits(bits: u64) -> Option<Alone> {
-        (bits & AUTOCOMMIT != 0).then_some(Alone(bits as u8))
+        NonZeroU8::new(bits as u8).filter(|_| bits & AUTOCOMMIT != 0).map(Alone)
     }
 
-    #[inline]
-    pub(crate) fn bits(self) -> u64 {
-        self.0.into()
+    #[inline(always)]
+    pub(crate) fn bits(alone: Option<Alone>) -> u64 {
+        alone.map_or(0, |alone| alone.0.get().into())
     }
 
     /// It was READ ONLY by what was said of it.
     #[inline]
     pub(crate) fn is_read_only(self) -> bool {
-        u64::from(self.0) & READ_ONLY != 0
+        u64::from(self.0.get()) & READ_ONLY != 0
     }
 
     /// The transaction of statement `number`.
     pub(crate) fn ended(self, number: u64, (started_ns, latency_ns): (u64, u64)) -> Ended {
-        Ended { number, end_number: number, started_ns, latency_ns, trx: 0, how: Packed(self.0.into()) }
+        Ended { number, end_number: number, started_ns, latency_ns, trx: 0, how: Packed(self.0.get().into()) }
     }
 }
 
@@ -150,7 +151,7 @@ impl Packed {
     /// It may be that of an [`Alone`]: autocommitted, without savepoints.
     #[inline]
     pub(crate) fn alone(self) -> Option<Alone> {
-        (self.0 >> Alone::BITS == 0 && self.0 & AUTOCOMMIT != 0).then_some(Alone(self.0 as u8))
+        Alone::of_bits(self.0).filter(|_| self.0 >> Alone::BITS == 0)
     }
 }
 
@@ -404,7 +405,8 @@ mod tests {
         for (committed, read_only) in [(true, false), (false, true)] {
             let how = How { committed, read_only, savepoints: [0; 3], ..ended(1, 1).how.into() };
             let alone = Packed::from(how).alone().unwrap();
-            assert_eq!((Alone::of_bits(alone.bits()), alone.bits() >> Alone::BITS), (Some(alone), 0));
+            let bits = Alone::bits(Some(alone));
+            assert_eq!((Alone::of_bits(bits), bits >> Alone::BITS, Alone::bits(None)), (Some(alone), 0, 0));
             let told = Ended { number: 3, end_number: 3, started_ns: 5, latency_ns: 6, trx: 0, how: how.into() };
             assert_eq!((alone.ended(3, (5, 6)), alone.is_read_only()), (told, read_only));
             assert_eq!(Packed::from(How { autocommit: false, ..how }).alone(), None);

@@ -1,14 +1,16 @@
 //! The end of a statement: its diagnostics, its figures, and where they are kept.
 
 use super::reply::Done;
+use super::running::Figures;
 use super::{Session, counting, gtids, logging};
 use gannet_core::consumers::Kept;
-use gannet_core::history::Ended;
+use gannet_core::history::{Ended, Plain};
 use gannet_core::instances::Instance;
 use gannet_core::kept::DigestHandle;
+use gannet_core::transacted::Alone;
 use gannet_core::work;
 use gannet_runtime::{Interrupt, now_ns};
-use gannet_telemetry::{Counter, DigestKey, Execution, Rare, count};
+use gannet_telemetry::{Bucket, Counter, DigestKey, DigestPlace, Execution, Rare, count};
 use gannet_types::{Level, Result, Value};
 use std::sync::Arc;
 
@@ -25,9 +27,7 @@ pub(crate) fn finish_statement(
         session.leave(lsn, started, (handle, 0), values, outcome?);
         return Ok(Done::default());
     }
-    let digest = || handle.and_then(DigestHandle::key);
-    let record = |e: &Execution| handle.iter().for_each(|h| h.record(e));
-    conclude(session, Concluded { started, prepared: 0, values }, &digest, record, outcome)
+    conclude(session, Concluded { started, prepared: 0, values }, &handle, outcome)
 }
 
 /// The same of a prepared statement that a client has executed. `prepared`: its text, see `Entry::new_text`.
@@ -42,8 +42,38 @@ pub(crate) fn finish_execution(
         session.leave(lsn, started, (Some(handle), prepared), values, outcome?);
         return Ok(Done::default());
     }
-    let record = |e: &Execution| handle.record(e);
-    conclude(session, Concluded { started, prepared, values }, &|| handle.key(), record, outcome)
+    conclude(session, Concluded { started, prepared, values }, &Some(handle), outcome)
+}
+
+/// The way to the sums of a statement's digest.
+pub(crate) trait Digested {
+    /// Which digest it is.
+    fn key(&self) -> Option<DigestKey>;
+
+    /// Adds an execution, whose latency is in that bucket.
+    fn record(&self, e: &Execution, bucket: Bucket);
+}
+
+impl Digested for Option<&DigestHandle> {
+    fn key(&self) -> Option<DigestKey> {
+        self.and_then(DigestHandle::key)
+    }
+
+    #[inline(always)]
+    fn record(&self, e: &Execution, bucket: Bucket) {
+        self.iter().for_each(|handle| handle.record_in(e, bucket));
+    }
+}
+
+impl Digested for Option<&DigestPlace> {
+    fn key(&self) -> Option<DigestKey> {
+        self.and_then(DigestPlace::key)
+    }
+
+    #[inline(always)]
+    fn record(&self, e: &Execution, bucket: Bucket) {
+        self.iter().for_each(|place| place.record_in(e, bucket));
+    }
 }
 
 /// A statement that ends.
@@ -58,9 +88,8 @@ pub(crate) struct Concluded<'a> {
 /// [`finish_statement`], when nothing is to be waited for any more.
 pub(crate) fn conclude(
     session: &mut Session,
-    Concluded { started, prepared, values }: Concluded<'_>,
-    digest: &dyn Fn() -> Option<DigestKey>,
-    record: impl FnOnce(&Execution),
+    concluded: Concluded<'_>,
+    digest: &impl Digested,
     outcome: Result<Done>,
 ) -> Result<Done> {
     session.state.profiles.stage("query end");
@@ -78,48 +107,110 @@ pub(crate) fn conclude(
     session.state.running.before.ended(&mut session.running, 0, &outcome);
     let figures = std::mem::take(&mut session.running.figures);
     session.running.no_index = figures.no_index;
+    let started = concluded.started;
     let latency = now_ns().saturating_sub(started);
-    let locks_ns = session.entry.counters.get(Counter::LockWaitNs).wrapping_sub(session.locks_seen_ns);
-    let ended_us = session.state.running.clock.unix_us + latency / 1000;
     session.state.running.clock.ended_ns = started + latency;
+    let locks_ns = session.entry.counters.get(Counter::LockWaitNs).wrapping_sub(session.locks_seen_ns);
     let alone = work::settle(&mut session.work, started, started + latency);
     if figures.sent == 0 && !figures.into && figures.kind == Some(Counter::ComSelect) && outcome.is_ok() {
         count(Counter::EmptyQueries);
     }
-    let works = figures.works || session.entry.memory.is_touched();
-    let work = works.then(|| counting::work_done(session));
-    let cpu_ns = if counting::measures_cpu(session) { counting::cpu_taken(session).min(latency) } else { 0 };
-    let warnings = outcome.as_ref().map_or(0, |_| session.running.diagnostics.warnings.total());
-    let (error, no_index) = (outcome.is_err(), figures.no_index);
-    let execution = Execution {
-        latency_ns: latency,
-        rows_sent: figures.sent,
-        rows_examined: figures.examined,
-        rows_affected: outcome.as_ref().map_or(0, |done| if done.rows { 0 } else { done.affected }),
-        end_unix_us: ended_us,
-        rare: Rare { error, no_index, locks_ns, cpu_ns, warnings, work }.if_any(),
-    };
-    let usual = session.server.registry.is_usual(&session.entry);
-    if usual && outcome.is_ok() && session.executed.is_none() {
-        record(&execution);
-        if session.running.diagnostics.warnings.raised() > 0 {
-            tell_warnings(session, ended_us);
+    let end = End { figures, latency, locks_ns, alone };
+    if end.is_plain(session) && outcome.is_ok() && session.executed.is_none() && session.entry.is_usual() {
+        conclude_plain(session, &end, started, digest, &outcome);
+    } else {
+        conclude_any(session, &end, &concluded, digest, &outcome);
+    }
+    session.locks_seen_ns = session.locks_seen_ns.wrapping_add(locks_ns);
+    logging::check_slow(session, latency, locks_ns, &figures, concluded.values, &outcome);
+    outcome
+}
+
+/// What a statement has come to.
+struct End {
+    figures: Figures,
+    latency: u64,
+    /// Of which it waited for locks.
+    locks_ns: u64,
+    /// The transaction that it was, which nobody is told of yet.
+    alone: Option<Alone>,
+}
+
+impl End {
+    /// It may have scanned, sorted or taken memory that is counted.
+    #[inline(always)]
+    fn works(&self, session: &Session) -> bool {
+        self.figures.works || session.entry.memory.is_touched()
+    }
+
+    /// Without an error, it has nothing of [`Rare`], and a text for which there is room.
+    #[inline(always)]
+    fn is_plain(&self, session: &Session) -> bool {
+        let rare = self.works(session) || self.figures.no_index || counting::measures_cpu(session);
+        let more = self.locks_ns | session.running.diagnostics.warnings.total();
+        !rare && more == 0 && session.entry.is_short()
+    }
+
+    /// Its figures, but what is rare.
+    #[inline(always)]
+    fn execution(&self, session: &Session, outcome: &Result<Done>) -> Execution {
+        Execution {
+            latency_ns: self.latency,
+            rows_sent: self.figures.sent,
+            rows_examined: self.figures.examined,
+            rows_affected: outcome.as_ref().map_or(0, |done| if done.rows { 0 } else { done.affected }),
+            end_unix_us: session.state.running.clock.unix_us + self.latency / 1000,
+            rare: None,
         }
-        let (schema, kind) = (session.state.database_id(), figures.kind);
+    }
+}
+
+/// Of a plain statement, while what is collected is the usual. In line: its figures stay in registers.
+#[inline(always)]
+fn conclude_plain(session: &Session, end: &End, started_ns: u64, digest: &impl Digested, outcome: &Result<Done>) {
+    let (execution, bucket) = (end.execution(session, outcome), Bucket::of(end.latency));
+    digest.record(&execution, bucket);
+    let schema = session.state.database_id();
+    let plain = Plain { execution: &execution, started_ns, schema, alone: end.alone };
+    session.entry.ended_plain(end.figures.kind, &plain, bucket, || digest.key());
+}
+
+/// Of any statement.
+#[inline(never)]
+fn conclude_any(
+    session: &mut Session,
+    end: &End,
+    concluded: &Concluded<'_>,
+    digest: &impl Digested,
+    outcome: &Result<Done>,
+) {
+    let (started, kind, alone) = (concluded.started, end.figures.kind, end.alone);
+    let work = end.works(session).then(|| counting::work_done(session));
+    let cpu_ns = if counting::measures_cpu(session) { counting::cpu_taken(session).min(end.latency) } else { 0 };
+    let warnings = outcome.as_ref().map_or(0, |_| session.running.diagnostics.warnings.total());
+    let (error, no_index, locks_ns) = (outcome.is_err(), end.figures.no_index, end.locks_ns);
+    let rare = Rare { error, no_index, locks_ns, cpu_ns, warnings, work }.if_any();
+    let execution = Execution { rare, ..end.execution(session, outcome) };
+    let usual = session.server.registry.is_usual(&session.entry);
+    let bucket = Bucket::of(end.latency);
+    if usual && outcome.is_ok() && session.executed.is_none() {
+        digest.record(&execution, bucket);
+        if session.running.diagnostics.warnings.raised() > 0 {
+            tell_warnings(session, execution.end_unix_us);
+        }
+        let (schema, digest) = (session.state.database_id(), &|| digest.key());
         let ended =
             Ended { execution: &execution, digest, started_ns: started, schema, error: None, listed: true, owes: None };
         session.server.registry.ended(&session.entry, kind, alone, ended);
     } else {
         let executed = session.executed.take();
-        alone.iter().for_each(|alone| work::tell_alone(&session.work, *alone, (started, started + latency)));
-        if let Some(kept) = keeps(session, figures.kind, &outcome) {
-            record(&execution);
-            account(session, (kept, figures.kind), (executed, prepared), (&execution, digest, started), &outcome);
+        alone.iter().for_each(|alone| work::tell_alone(&session.work, *alone, (started, started + end.latency)));
+        if let Some(kept) = keeps(session, kind, outcome) {
+            digest.record(&execution, bucket);
+            let executed = (executed, concluded.prepared);
+            account(session, (kept, kind), executed, (&execution, &|| digest.key(), started), outcome);
         }
     }
-    session.locks_seen_ns = session.locks_seen_ns.wrapping_add(locks_ns);
-    logging::check_slow(session, latency, locks_ns, &figures, values, &outcome);
-    outcome
 }
 
 /// Where a statement is kept that has ended; `None`: nothing is collected of it.

@@ -96,9 +96,7 @@ impl Session {
             session_waited(why, now_ns().saturating_sub(since_ns));
         }
         let outcome = committed.map(|_| left.done);
-        let digest = || left.place.as_ref().and_then(DigestPlace::key);
-        let record = |e: &_| left.place.iter().for_each(|place| place.record(e));
         let ended = Concluded { started: left.started, prepared: left.prepared, values: &left.values };
-        Some(conclude(self, ended, &digest, record, outcome))
+        Some(conclude(self, ended, &left.place.as_ref(), outcome))
     }
 }
