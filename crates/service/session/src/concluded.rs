@@ -61,7 +61,9 @@ impl Digested for Option<&DigestHandle> {
 
     #[inline(always)]
     fn record(&self, e: &Execution, bucket: Bucket) {
-        self.iter().for_each(|handle| handle.record_in(e, bucket));
+        if let Some(handle) = self {
+            handle.record_in(e, bucket);
+        }
     }
 }
 
@@ -72,7 +74,9 @@ impl Digested for Option<&DigestPlace> {
 
     #[inline(always)]
     fn record(&self, e: &Execution, bucket: Bucket) {
-        self.iter().for_each(|place| place.record_in(e, bucket));
+        if let Some(place) = self {
+            place.record_in(e, bucket);
+        }
     }
 }
 
@@ -187,6 +191,11 @@ fn conclude_any(
     let (started, kind, alone) = (concluded.started, end.figures.kind, end.alone);
     let work = end.works(session).then(|| counting::work_done(session));
     let cpu_ns = if counting::measures_cpu(session) { counting::cpu_taken(session).min(end.latency) } else { 0 };
+    if !session.server.registry.consumers.collect() {
+        // Nothing of it is kept anywhere: `performance_schema` is OFF.
+        session.executed = None;
+        return;
+    }
     let warnings = outcome.as_ref().map_or(0, |_| session.running.diagnostics.warnings.total());
     let (error, no_index, locks_ns) = (outcome.is_err(), end.figures.no_index, end.locks_ns);
     let rare = Rare { error, no_index, locks_ns, cpu_ns, warnings, work }.if_any();

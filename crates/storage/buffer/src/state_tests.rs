@@ -35,8 +35,8 @@ fn who_waits_for_a_latch_is_counted_once_with_its_turns() {
         let after = counted();
         std::array::from_fn(|i| after[i] - before[i])
     };
-    // Others run beside, and may wait as well. The other thread has to come while the latch is held, and then waits: on a
-    // busy machine not the first time.
+    // Others run beside, and may wait as well. The other thread has to come while the latch is held, and then waits: on
+    // a busy machine not the first time.
     let waits = |which: usize, wait: fn(&StateWord)| -> [u64; 6] {
         let seen = (0..100).map(|_| waits(wait)).find(|seen: &[u64; 6]| seen[which] > 0);
         seen.expect("the other thread waits")
