@@ -283,7 +283,7 @@ impl Entry {
         Running { command, text, length, words: &self.info, long: &self.long_info }
     }
 
-    /// All was usual when the session asked, and is still: see [`crate::usual`].
+    /// All was usual when the session asked, and is still: see `usual.rs`.
     #[inline(always)]
     pub fn is_usual(&self) -> bool {
         self.deeds.history.usual.holds()
