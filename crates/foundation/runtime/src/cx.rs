@@ -117,6 +117,6 @@ pub(crate) fn with_context_of<T>(context: &Arc<ContextInner>, f: impl FnOnce() -
 
 /// True on the thread of a running simulation.
 #[inline]
-pub(crate) fn simulated() -> bool {
+pub fn simulated() -> bool {
     CX.with(|cx| !cx.sim.get().is_null())
 }

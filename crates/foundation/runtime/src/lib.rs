@@ -31,6 +31,7 @@ mod worker;
 
 pub use buf::{ALIGN, AlignedBuf};
 pub use cpu::{cpu_rests, cpu_runs};
+pub use cx::simulated;
 pub use figures::{FileCount, FileFigures, FileUse, file_figures, forget_file_figures, open_files};
 pub use file::{File, OpenOptions};
 pub use gannet_base::slot::MAX_SLOTS;
@@ -48,7 +49,7 @@ pub use spawn::{JoinHandle, spawn, spawn_beside, spawn_local, workers_beside};
 pub use stack::{LastWord, last_words_to, remaining_stack};
 pub use task::{
     Hurry, Interrupt, InterruptMask, TaskContext, Unpark, Waker, context, hurries, hurry, interrupted, interruption,
-    mask_interrupts, park, site, slot, slot_count, waker, yield_if_due, yield_now,
+    mask_interrupts, may_park, park, site, slot, slot_count, waker, yield_if_due, yield_now,
 };
 pub use threads::{ThreadInfo, start_thread, threads};
 pub use time::{WallTime, now_ns, random_u64, sleep};

@@ -185,6 +185,11 @@ fn is_task(kind: Kind) -> bool {
     !matches!(kind, Kind::Worker | Kind::SimScheduler)
 }
 
+/// Whether the caller is a task, which may park; a worker's own loop may not.
+pub fn may_park() -> bool {
+    is_task(kind())
+}
+
 /// A waker of the current task.
 pub fn waker() -> Waker {
     assert!(is_task(kind()), "a worker's own loop is no task");
@@ -465,6 +470,22 @@ pub fn park(why: Wait, deadline: Option<u64>) -> Unpark {
 /// Shows and records that the current task, if it is one, waits while `f` runs.
 pub(crate) fn waiting(why: Wait, f: impl FnOnce()) {
     if is_task(kind()) { with_context(|c| c.wait(why, f)) } else { f() }
+}
+
+/// Runs a closure on a fiber that may block its worker for a moment, where nothing else waits for the worker: what it
+/// does with files is done on the thread itself, and it must not wait for other tasks. Shows the task as waiting.
+pub(crate) fn block_briefly(why: Wait, f: impl FnOnce()) {
+    /// Puts the kind back, also when `f` panics.
+    struct Restore(Kind);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            cx::CX.with(|cx| cx.kind.set(self.0));
+        }
+    }
+    waiting(why, || {
+        let _restore = Restore(cx::CX.with(|cx| cx.kind.replace(Kind::Worker)));
+        f();
+    });
 }
 
 /// Lets other tasks of this worker run. On a plain thread: gives up the processor.

@@ -17,6 +17,8 @@ struct Seen {
     interrupted: AtomicUsize,
     contexts: Mutex<Vec<TaskContext>>,
     tide: AtomicUsize,
+    /// How often a worker that had nothing else to do might have raised it.
+    hastened: AtomicUsize,
     ashore: Mutex<Vec<Waker>>,
     panics: Mutex<Vec<String>>,
 }
@@ -108,6 +110,10 @@ impl Service for Lines {
             }
         }
         Next::Idle
+    }
+
+    fn hasten(&mut self) {
+        self.seen.hastened.fetch_add(1, SeqCst);
     }
 
     fn resume(&mut self, conn: &mut Conn, waker: &Waker) -> Option<Next> {
@@ -327,6 +333,34 @@ fn kill_statement_and_connection() {
         eventually("it waits", || context.waiting().is_some());
         drop(c);
         eventually("noticed", || server.seen.interrupted.load(SeqCst) == 3);
+        server.stop();
+    });
+}
+
+/// A worker may bring about what a request's rest waits for where it has served nobody else for a while.
+#[test]
+fn only_a_connection_that_is_alone_is_hastened() {
+    all_ways(|o| {
+        let one = o.map(|o| WorkerOptions { count: 1, ..o });
+        let works = usize::from(one.is_some());
+        let server = start(one, u32::MAX);
+        let (mut a, mut b) = (server.connect(), server.connect());
+        server.seen.rise(1);
+        let ask = |c: &mut TcpStream| {
+            c.write_all(b"later 1\n").unwrap();
+            assert_eq!(line(c), "after 1");
+        };
+        let hastened = || server.seen.hastened.load(SeqCst);
+        (0..16).for_each(|_| ask(&mut a));
+        assert_eq!(hastened(), 0);
+        (0..10).for_each(|_| ask(&mut a));
+        assert_eq!(hastened(), 10 * works);
+        (0..20).for_each(|_| [&mut b, &mut a].map(ask).into_iter().for_each(drop));
+        assert_eq!(hastened(), 10 * works);
+        // Replies of requests before leave together with the last.
+        (0..16).for_each(|_| ask(&mut b));
+        b.write_all(b"first\nlater 1\n").unwrap();
+        assert_eq!((line(&mut b), line(&mut b)), ("first".into(), "after 1".into()));
         server.stop();
     });
 }

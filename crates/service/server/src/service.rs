@@ -468,6 +468,12 @@ impl Service for Connection {
         }
     }
 
+    fn hasten(&mut self) {
+        if let Phase::Ready(client) = &self.phase {
+            gannet_session::later::hasten(&client.session);
+        }
+    }
+
     fn resume(&mut self, conn: &mut Conn, waker: &Waker) -> Option<Next> {
         let Phase::Ready(client) = &mut self.phase else { return Some(Next::Close) };
         let next = client.resume(conn, &mut self.sequence, waker)?;

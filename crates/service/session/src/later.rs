@@ -47,6 +47,13 @@ impl Later {
     }
 }
 
+/// Writes the log for the statement whose rest was left, unless others do: before [`Session::resume`].
+pub fn hasten(session: &Session) {
+    if let Some(left) = &session.later.left {
+        session.work.txn().hasten_commit(left.lsn);
+    }
+}
+
 impl Session {
     /// Runs what may leave its reply for later, where that `resumes`: the last that a command does.
     #[inline(always)]

@@ -425,6 +425,12 @@ impl Txn {
         Ok(planted(Fault::TellEarly) || self.store().log.poll_commit(lsn, waker)?)
     }
 
+    /// Makes what [`Txn::commit_unsynced`] has committed durable on this thread, unless the log's writer is at work:
+    /// [`gannet_log::hasten`].
+    pub fn hasten_commit(&self, lsn: Lsn) {
+        gannet_log::hasten(&self.store().log, lsn);
+    }
+
     /// First phase of a commit in two phases. When this returns, the transaction outlives crashes until it is
     /// committed or rolled back ([`Engine::take_prepared`]). Its rows stay locked; its other locks last as long as
     /// this process. Returns its id, or `None` when it has written nothing: then there is nothing to keep.

@@ -19,7 +19,7 @@ use crate::recent::Recent;
 use crate::retentions::Retentions;
 use crate::ring::Ring;
 use crate::segments::Segments;
-use crate::waiters::Waiters;
+use crate::waiters::{Waiters, Woken};
 
 /// Whether waiting for the checkpoint makes sense. The task that moves the checkpoint sets it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -206,6 +206,19 @@ impl Core {
         self.files_task.wake();
     }
 
+    /// How far the log is: written, and durable.
+    pub(crate) fn reached(&self) -> (u64, u64) {
+        (self.progress.written.load(Acquire), self.progress.durable.load(Acquire))
+    }
+
+    /// Whether the writer has something to do.
+    pub(crate) fn has_work(&self) -> bool {
+        let (want_written, want_durable) = self.waiters.demand();
+        let ((written, durable), reserved) = (self.reached(), self.ring.reserved());
+        let wanted = want_durable.min(reserved) > durable || want_written.min(reserved) > written;
+        self.stop.load(SeqCst) || (self.poisoned().is_none() && wanted)
+    }
+
     pub(crate) fn durable(&self) -> Lsn {
         Lsn(self.progress.durable.load(Acquire))
     }
@@ -258,11 +271,12 @@ impl Core {
 }
 
 /// Publishes how far the log is, and wakes the tasks that waited for that.
-pub(crate) fn publish(core: &Core, written: u64, durable: u64) {
+pub(crate) fn publish(core: &Core, written: u64, durable: u64) -> Woken {
     core.progress.written.store(written, Release);
     core.progress.durable.store(durable, Release);
     core.rules.nudge.store(core.ring.freed() + core.ring.size() / 4, Release);
     core.update_admit();
-    core.waiters.wake(written, durable, false);
+    let woken = core.waiters.wake(written, durable, false);
     core.followers.wake(durable);
+    woken
 }

@@ -42,7 +42,7 @@ pub use core::Checkpoints;
 pub use error::LogError;
 pub use follower::Follower;
 pub use format::{FIRST_LSN, MAX_PAYLOAD, RecordKind, record_bytes};
-pub use log::{FlushPolicy, Log, Options, Start, files, wait_durable_in};
+pub use log::{FlushPolicy, Log, Options, Start, files, hasten, wait_durable_in};
 pub use reader::{Batch, LogFiles, LogReader, Record, RecordAt, record_at};
 pub use retention::{ConsumerStatus, Retention, bound_consumer};
 pub use segments::LogFile;

@@ -618,6 +618,53 @@ fn what_waits_and_what_need_not_is_counted() {
     assert!(waited(), "no wait for room");
 }
 
+/// A task that nobody else waits beside writes and syncs itself; where others waited too, or where syncs are long, the
+/// log's writer does.
+#[test]
+fn a_task_takes_the_writers_turn() {
+    let dir = Dir::new();
+    let log = fresh(&dir, FlushPolicy::Durable);
+    log.wait_durable(log.append(RecordKind::Mtr, &[b"1"])).unwrap();
+    let mut appended = 1;
+    let mut alone = |sole: (usize, u32), sync_ns: u64| {
+        while log.turns.turn(|w| (w.sole, w.sync_ns, w.next_sync) = (sole, sync_ns, u64::MAX)).is_none() {
+            std::thread::yield_now();
+        }
+        let (before, lsn) = (log.durable_lsn(), log.append(RecordKind::Mtr, &[b"2"]));
+        appended += 1;
+        hasten(&log, lsn);
+        let led = log.durable_lsn() >= lsn;
+        assert!(led || log.durable_lsn() == before);
+        log.wait_commit(lsn).unwrap();
+        led
+    };
+    // The log's writer may have looked for more to do just then.
+    let here = gannet_runtime::slot();
+    let ends = Instant::now() + Duration::from_secs(60);
+    while !alone((here, u32::MAX), 1000) {
+        assert!(Instant::now() < ends, "it never had the turn");
+    }
+    for _ in 0..10 {
+        assert!(!alone((here + 1, u32::MAX), 0) && !alone((here, 0), 0) && !alone((here, u32::MAX), u64::MAX / 8));
+        log.set_policy(FlushPolicy::Written);
+        assert!(!alone((here, u32::MAX), 0));
+        log.set_policy(FlushPolicy::Durable);
+    }
+    // Who waits meanwhile is woken.
+    for _ in 0..100 {
+        alone((here, u32::MAX), 0);
+        let lsn = log.append(RecordKind::Mtr, &[b"3"]);
+        std::thread::scope(|s| {
+            s.spawn(|| log.wait_durable(lsn).unwrap());
+            hasten(&log, lsn);
+        });
+    }
+    let end = log.tail_lsn();
+    log.close().unwrap();
+    hasten(&log, end.advance(1));
+    assert_eq!(read(dir.path()).0.len(), appended + 100);
+}
+
 /// A writer that the checkpoint stops sleeps until it moves: it neither spins nor fills the list of those who wait.
 #[test]
 fn a_full_log_is_waited_for_asleep() {

@@ -38,6 +38,16 @@ impl Want {
     }
 }
 
+/// The slots whose tasks a round has woken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Woken {
+    /// None.
+    Nobody,
+    /// One.
+    Of(usize),
+    Several,
+}
+
 struct Waiting {
     lsn: u64,
     want: Want,
@@ -113,9 +123,10 @@ impl Waiters {
     }
 
     /// Wakes all tasks whose LSN is reached; with `all`, every task.
-    pub(crate) fn wake(&self, written: u64, durable: u64, all: bool) {
+    pub(crate) fn wake(&self, written: u64, durable: u64, all: bool) -> Woken {
+        let mut woken = Woken::Nobody;
         fence(SeqCst);
-        for (_, shard) in self.shards.iter() {
+        for (slot, shard) in self.shards.iter() {
             if shard.len.load(Acquire) == 0 {
                 continue;
             }
@@ -133,6 +144,12 @@ impl Waiters {
                 ready
             };
             ready.iter().for_each(|w| w.waker.wake());
+            woken = match woken {
+                _ if ready.is_empty() => woken,
+                Woken::Nobody => Woken::Of(slot),
+                Woken::Of(_) | Woken::Several => Woken::Several,
+            };
         }
+        woken
     }
 }

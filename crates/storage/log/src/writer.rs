@@ -4,19 +4,30 @@
 //! publish, wake all tasks whose LSN is reached. While a round waits for the disk, the records of the next one
 //! gather.
 
+use std::time::Duration;
+
+use gannet_base::Lsn;
 use gannet_base::sync::atomic::Ordering::{Acquire, SeqCst};
-use gannet_base::sync::{Arc, Backoff};
-use gannet_runtime::{AlignedBuf, Wait, now_ns, park, waker};
+use gannet_base::sync::atomic::fence;
+use gannet_base::sync::{Arc, Backoff, Mutex};
+use gannet_runtime::{AlignedBuf, Wait, may_park, now_ns, park, simulated, slot, waker};
 use gannet_telemetry::{Counter, add, count, during, note_log_flush};
 
 use crate::core::{Checkpoints, Core, publish};
 use crate::format::{BLOCK, RecordKind, block_down};
 use crate::segments::Segment;
+use crate::waiters::Woken;
 use crate::{FlushPolicy, LogError};
 
 const SECOND: u64 = 1_000_000_000;
 /// How long it waits for room that nobody makes.
 const PATIENCE_NS: u64 = 10 * SECOND;
+/// No other task takes the writer's turn where so little is left of a segment.
+const LED_BYTES: u64 = 256 << 10;
+/// Nor where a sync takes longer, by the average of the last few.
+const LED_SYNC_NS: u64 = 500_000;
+/// For so many rounds nobody else must have waited.
+const SOLE: u32 = 8;
 
 pub(crate) struct Writer {
     core: Arc<Core>,
@@ -28,7 +39,11 @@ pub(crate) struct Writer {
     durable: u64,
     /// The unsealed last block, completed with zeros.
     bounce: AlignedBuf,
-    next_sync: u64,
+    pub(crate) next_sync: u64,
+    /// How long syncs have taken of late.
+    pub(crate) sync_ns: u64,
+    /// The slot that alone has waited of late, and for how many rounds.
+    pub(crate) sole: (usize, u32),
 }
 
 impl Writer {
@@ -40,36 +55,9 @@ impl Writer {
             written: start,
             durable: start,
             bounce: AlignedBuf::zeroed(BLOCK as usize),
-            next_sync: 0,
-        }
-    }
-
-    pub(crate) fn run(mut self) {
-        self.work();
-        self.core.ended.store(true, SeqCst);
-        self.core.waiters.wake(self.written, self.durable, true);
-        self.core.followers.wake_all();
-    }
-
-    fn work(&mut self) {
-        self.core.writer_task.set(waker());
-        self.next_sync = now_ns() + SECOND;
-        loop {
-            let stop = self.core.stop.load(SeqCst);
-            if self.core.poisoned().is_some() {
-                self.discard();
-                if stop {
-                    return;
-                }
-                self.sleep(Some(now_ns() + SECOND));
-                continue;
-            }
-            match self.round(stop) {
-                Ok(true) => count(Counter::LogWriterNoWaits),
-                Ok(false) if stop => return,
-                Ok(false) => self.sleep(Some(self.next_sync)),
-                Err(e) => self.core.poison(&e),
-            }
+            next_sync: now_ns() + SECOND,
+            sync_ns: 0,
+            sole: (0, 0),
         }
     }
 
@@ -97,18 +85,15 @@ impl Writer {
         Ok(false)
     }
 
-    /// Parks until there is something to do.
-    fn sleep(&mut self, deadline: Option<u64>) {
-        let core = &self.core;
-        let work = || {
-            let (want_written, want_durable) = core.waiters.demand();
-            let reserved = core.ring.reserved();
-            let wanted = want_durable.min(reserved) > self.durable || want_written.min(reserved) > self.written;
-            core.stop.load(SeqCst) || (core.poisoned().is_none() && wanted)
-        };
-        core.idle.sleep(work, || {
-            let _ = park(Wait::LogIdle, deadline);
-        });
+    /// Whether a task may take the writer's turn: only tasks of its slot have waited of late, syncs are short, what is
+    /// appended goes into the segment in use, and there is room for more of it.
+    fn may_be_led(&self) -> bool {
+        if !simulated() && (self.sole.0 != slot() || self.sole.1 < SOLE) || self.sync_ns > LED_SYNC_NS {
+            return false;
+        }
+        let (reserved, ring) = (self.core.ring.reserved(), &self.core.ring);
+        let segment = self.active.as_ref().is_some_and(|s| s.start <= reserved && reserved + LED_BYTES < s.end());
+        segment && reserved - ring.freed() < ring.size() / 4
     }
 
     /// Writes and syncs everything appended so far.
@@ -145,7 +130,12 @@ impl Writer {
         self.free(end.max(self.written));
         self.durable = end;
         self.next_sync = now_ns() + SECOND;
-        publish(&self.core, self.written, self.durable);
+        self.sole = match publish(&self.core, self.written, self.durable) {
+            Woken::Nobody => self.sole,
+            Woken::Of(slot) if slot == self.sole.0 => (slot, self.sole.1.saturating_add(1)),
+            Woken::Of(slot) => (slot, 0),
+            Woken::Several => (0, 0),
+        };
         Ok(())
     }
 
@@ -265,7 +255,11 @@ impl Writer {
             }
             count(Counter::InnodbLogWaits);
             count(Counter::LogWriterOnFileSpaceWaits);
-            let _ = park(Wait::LogSpace, Some(now_ns() + SECOND / 10));
+            if may_park() {
+                let _ = park(Wait::LogSpace, Some(now_ns() + SECOND / 10));
+            } else {
+                std::thread::sleep(Duration::from_millis(1));
+            }
         }
     }
 
@@ -277,7 +271,9 @@ impl Writer {
                 segment.sync()?;
             }
             count(Counter::InnodbOsLogFsyncs);
-            note_log_flush(now_ns().saturating_sub(start));
+            let took = now_ns().saturating_sub(start);
+            self.sync_ns = (self.sync_ns * 7 + took) / 8;
+            note_log_flush(took);
         }
         Ok(())
     }
@@ -294,6 +290,101 @@ impl Writer {
             self.free(blocks);
         }
         self.core.waiters.wake(0, 0, true);
+    }
+}
+
+/// The log's writer: the task that writes and syncs, and those that take its turn while it sleeps.
+pub(crate) struct Turns {
+    core: Arc<Core>,
+    /// `None`: somebody has the turn.
+    writer: Mutex<Option<Writer>>,
+}
+
+/// Somebody's turn, to its end.
+struct Turn<'a> {
+    of: &'a Turns,
+    /// `None` where it has been given back.
+    writer: Option<Writer>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *self.of.writer.lock() = self.writer.take();
+    }
+}
+
+impl Turns {
+    pub(crate) fn new(core: Arc<Core>, start: u64) -> Turns {
+        Turns { writer: Mutex::new(Some(Writer::new(core.clone(), start))), core }
+    }
+
+    /// Runs `f` in the writer's turn, unless another has it: `None`.
+    pub(crate) fn turn<R>(&self, f: impl FnOnce(&mut Writer) -> R) -> Option<R> {
+        let writer = self.writer.lock().take();
+        let mut turn = writer.map(|writer| Turn { of: self, writer: Some(writer) })?;
+        turn.writer.as_mut().map(f)
+    }
+
+    /// The task.
+    pub(crate) fn run(&self) {
+        self.core.writer_task.set(waker());
+        self.work();
+        self.core.ended.store(true, SeqCst);
+        let (written, durable) = self.core.reached();
+        self.core.waiters.wake(written, durable, true);
+        self.core.followers.wake_all();
+    }
+
+    fn work(&self) {
+        loop {
+            let stop = self.core.stop.load(SeqCst);
+            if self.core.poisoned().is_some() {
+                let discarded = self.turn(Writer::discard);
+                if stop && discarded.is_some() {
+                    return;
+                }
+                self.sleep(Some(now_ns() + SECOND));
+                continue;
+            }
+            match self.turn(|writer| writer.round(stop).map(|done| (done, writer.next_sync))) {
+                Some(Ok((true, _))) => count(Counter::LogWriterNoWaits),
+                Some(Ok((false, _))) if stop => return,
+                Some(Ok((false, next_sync))) => self.sleep(Some(next_sync)),
+                Some(Err(e)) => self.core.poison(&e),
+                // Whoever has the turn wakes this task when there is more to do.
+                None => self.sleep(None),
+            }
+        }
+    }
+
+    /// Parks until there is something to do, and nobody at it.
+    fn sleep(&self, deadline: Option<u64>) {
+        let core = &self.core;
+        core.idle.sleep(
+            || self.writer.lock().is_some() && core.has_work(),
+            || {
+                let _ = park(Wait::LogIdle, deadline);
+            },
+        );
+    }
+
+    /// Writes and syncs on the calling thread what is appended, where that thread's tasks alone wait for the log.
+    pub(crate) fn lead(&self, lsn: Lsn) {
+        let core = &self.core;
+        let led = self.turn(|writer| {
+            let sound = !core.stop.load(SeqCst) && core.poisoned().is_none();
+            if sound && writer.durable < lsn.get() && writer.may_be_led() { writer.flush() } else { Ok(()) }
+        });
+        match led {
+            None => return,
+            Some(Err(e)) => core.poison(&e),
+            Some(Ok(())) => {}
+        }
+        // Against the writer's falling asleep, which looks whether somebody has the turn.
+        fence(SeqCst);
+        if core.has_work() {
+            core.wake_writer();
+        }
     }
 }
 

@@ -77,6 +77,10 @@ fn work(log: &Arc<Log>, truth: &Arc<Mutex<Truth>>, rounds: usize) {
                     if random_u64().is_multiple_of(3) {
                         lsn = append(&log, &truth);
                     }
+                    // By itself, unless another is at it.
+                    if random_u64().is_multiple_of(3) {
+                        hasten(&log, lsn);
+                    }
                     let durable = match random_u64() % 4 {
                         0 => false,
                         1 => log.wait_durable(lsn).is_ok(),
@@ -216,6 +220,9 @@ fn no_wake_up_is_lost() {
                                 1 => log.set_policy(FlushPolicy::Durable),
                                 _ => {}
                             }
+                            if random_u64().is_multiple_of(2) {
+                                hasten(&log, lsn);
+                            }
                             log.wait_commit(lsn).unwrap();
                             assert!(log.horizon() >= lsn);
                         }
@@ -246,6 +253,9 @@ fn more_is_appended_while_a_flush_begins_than_the_ring_holds() {
                 let appends = move || {
                     log.wait_durable(log.append(RecordKind::Mtr, &[&[i as u8; 40]])).unwrap();
                     let lsn = log.append(RecordKind::Mtr, &[&vec![i as u8; 900_000]]);
+                    if seed % 2 == 0 {
+                        hasten(&log, lsn);
+                    }
                     log.wait_durable(lsn).unwrap();
                     assert!(log.durable_lsn() >= lsn);
                 };

@@ -53,6 +53,11 @@ pub trait Service: Send {
     /// connection only.
     fn serve(&mut self, conn: &mut Conn) -> Next;
 
+    /// Called behind [`Next::Later`] where the worker has nothing else to do, and has served no other connection for a
+    /// while: what the rest waits for may be brought about here, which spares two switches between threads. It may
+    /// block the thread for as long as a fast device takes to write, and must not wait for other tasks.
+    fn hasten(&mut self) {}
+
     /// Goes on with what [`Next::Later`] has left. `None`: not yet; `waker` is used when it is time to ask again, or
     /// before. Never another [`Next::Later`]. An interruption in between does not end the wait: it is found when this
     /// has ended.

@@ -570,6 +570,19 @@ fn ask(
     })
 }
 
+/// A connection has sent a request: whether it has been the only one for a while, and nothing else is to be done
+/// here now.
+fn is_alone(worker: &Worker, c: NonNull<WorkerConn>) -> bool {
+    let (last, times) = worker.last_served.get();
+    let times = if last == c.as_ptr() { times.saturating_add(1) } else { 0 };
+    worker.last_served.set((c.as_ptr(), times));
+    times >= super::ALONE
+        && worker.active.get() == 1
+        && worker.ready.borrow().is_empty()
+        && worker.yielded.borrow().is_empty()
+        && worker.held.borrow().is_empty()
+}
+
 /// Runs on a fiber: serves a connection until it has no whole request left. `resumed`: what its service has said last.
 pub(super) fn serve(worker: &Worker, c: NonNull<WorkerConn>, mut resumed: Option<Next>) {
     // SAFETY: while this fiber serves it, it owns `service` and `conn`, and the connection is not freed.
@@ -579,7 +592,16 @@ pub(super) fn serve(worker: &Worker, c: NonNull<WorkerConn>, mut resumed: Option
     }
     loop {
         let mut next = resumed.take().or_else(|| ask(service, conn, |service, conn| Some(service.serve(conn))));
+        let alone = is_alone(worker, c);
         if let Some(Next::Later(why)) = next {
+            if alone && conn.out.is_empty() {
+                crate::task::block_briefly(why, || {
+                    let _ = ask(service, conn, |service, _| {
+                        service.hasten();
+                        None
+                    });
+                });
+            }
             next = ask(service, conn, |service, conn| match conn.out.is_empty() {
                 true => service.resume(conn, &worker.waker),
                 // Replies of requests before that one leave together with its own.

@@ -334,6 +334,8 @@ pub(crate) struct Worker {
     /// Connections whose quick sends are queued and not settled.
     quick: RefCell<Vec<NonNull<WorkerConn>>>,
     look: Look,
+    /// The connection whose request was the last, for comparing only, and how many it has sent in a row before.
+    last_served: Cell<(*const WorkerConn, u32)>,
     /// Empty buffers for input and output.
     buffers: RefCell<Vec<Vec<u8>>>,
     /// Time at the start of this turn of the loop, or when a fiber last yielded in it.
@@ -347,6 +349,8 @@ pub(crate) struct Worker {
 const KEEP_IDLE: usize = 128;
 /// Fibers, and connections that go on without one, before the kernel is asked for events again.
 const TURN: usize = 64;
+/// Requests of one connection in a row that make it the only one.
+const ALONE: u32 = 16;
 /// Between two looks at idle connections.
 const SWEEP_NS: u64 = 250_000_000;
 
@@ -354,6 +358,7 @@ impl Worker {
     fn new(shared: Arc<WorkerShared>, driver: Driver, options: WorkerOptions) -> Self {
         Worker {
             look: Look::new(options.look && matches!(driver, Driver::Ring(_))),
+            last_served: Cell::new((std::ptr::null(), 0)),
             waker: Waker(Task::of_loop(shared.clone())),
             shared,
             driver,
